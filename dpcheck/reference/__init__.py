@@ -2,13 +2,12 @@
 
 from dpcheck.reference.claims import Answer, answer
 from dpcheck.reference.files import Loaded, load
-from dpcheck.reference.replay import Contradicted, Derived, Replay
+from dpcheck.reference.replay import Contradicted, Replay
 from dpcheck.reference.values import NotCovered, WrongProgram
 
 __all__ = [
     "Answer",
     "Contradicted",
-    "Derived",
     "Loaded",
     "NotCovered",
     "Replay",

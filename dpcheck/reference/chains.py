@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from itertools import product
 
-from dpcheck.reference.distributions import distribution, only_possible
+from dpcheck.reference.distributions import distribution, law_of
 from dpcheck.reference.expressions import Env, Scope, evaluate, holds, unrolled
-from dpcheck.reference.numbers import ONE
+from dpcheck.reference.numbers import ONE, Number, number
 from dpcheck.reference.programs import with_defaults
-from dpcheck.reference.runs import STOPPED, Law, Model, Point, Position, State, Transitions, add
+from dpcheck.reference.runs import STOPPED, Law, Model, Point, Position, State, Transitions
 from dpcheck.reference.syntax import Tree
-from dpcheck.reference.values import (
-    NotCovered,
-    Sym,
-    Value,
-    Work,
-    WrongProgram,
-    as_text,
-    elements,
-    number,
-)
+from dpcheck.reference.values import NotCovered, Sym, Value, Work, WrongProgram, as_text, elements
 
 Member = tuple[str, tuple[Value, ...]]
 """A state: the name of its family, and indices in it."""
+
+
+def parts_of(reference: Tree) -> tuple[str, tuple[Tree, ...]]:
+    """Return the name and the indices of `s`, `"s"` or `s[i, j]`."""
+    (_, name), indices = reference[1:] if reference[0] == "index" else (reference, ())
+    return name, indices
 
 
 class Chain(Model):
@@ -42,8 +39,8 @@ class Chain(Model):
         self.states: dict[Member, tuple[str, ...]] = {}
         for word, *rest in parts:
             if word == "state":
-                name, indices, labels = rest
-                sets = [elements(self._value(domain, self.parameters)) for _, domain in indices]
+                (name, indices), labels = parts_of(rest[0]), rest[1]
+                sets = [elements(self._value(each[2][1], self.parameters)) for each in indices]
                 self.states |= {(name, chosen): (name, *labels) for chosen in product(*sets)}
         self.labels = {label for labels in self.states.values() for label in labels}
         self.rows: dict[Member, Law] = {}
@@ -52,9 +49,10 @@ class Chain(Model):
         self.observed: dict[Member, list[str]] = {}
         for part, env in unrolled(parts, self.parameters, scope):
             match part:
-                case ("row", source, branches):
-                    self._fill(source, branches, env)
-                case ("adjacent", left, right, where):
+                case ("->", source, branches):
+                    pairs = [pair for branch in branches for pair in self._drawn(branch, env)]
+                    self.rows[self.meant(source, env)[0]] = law_of(pairs)
+                case ("adjacent", (left,), right, where):
                     self._relate(left, right, where)
                 case ("init", references):
                     self.initial += [s for each in references for s in self.meant(each, env)]
@@ -69,7 +67,7 @@ class Chain(Model):
 
     def meant(self, reference: Tree, env: Env) -> list[Member]:
         """Return the states that a reference names: one, a family, or all with a label."""
-        name, indices = reference
+        name, indices = parts_of(reference)
         if not indices:
             return [s for s, labels in self.states.items() if name in labels]
         state = (name, tuple(self._value(index, env) for index in indices))
@@ -77,20 +75,13 @@ class Chain(Model):
             raise WrongProgram(f"there is no state {self.text_of(state)}")
         return [state]
 
-    def _fill(self, source: Tree, branches: Tree, env: Env) -> None:
-        """Add a row, with branches `weight: target` and `v ~ distribution: target`."""
-        row: Law = {}
-        for variable, weight, target in branches:
-            if variable is None:
-                weights = [(number(self._value(weight, env)), env)]
-            else:
-                law = distribution(weight, env, self.scope)
-                weights = [(p, {**env, variable: value}) for value, p in law.items()]
-            for p, inner in weights:
-                (state,) = self.meant(target, inner)
-                add(row, state, p)
-        (state,) = self.meant(source, env)
-        self.rows[state] = only_possible(row)
+    def _drawn(self, branch: Tree, env: Env) -> list[tuple[Member, Number]]:
+        """Return the states of a branch `weight: target`, or `v ~ distribution: target`."""
+        variable, weight, target = branch
+        if variable is None:
+            return [(self.meant(target, env)[0], number(self._value(weight, env)))]
+        law = distribution(weight, env, self.scope).items()
+        return [(self.meant(target, {**env, variable: value})[0], p) for value, p in law]
 
     def _relate(self, left: Tree, right: Tree, where: Tree) -> None:
         """Relate all states that two patterns with fresh names stand for."""
@@ -101,26 +92,24 @@ class Chain(Model):
 
     def _matches(self, reference: Tree, earlier: Env) -> list[tuple[Member, Env]]:
         """Return the states of a pattern, with what its names stand for then."""
-        name, indices = reference
+        name, indices = parts_of(reference)
         found = []
         for state in self.states:
             if state[0] != name:
                 continue
-            bound = dict(earlier)
-            for tree, value in zip(indices, state[1], strict=bool(indices)):
-                if tree[0] == "name":
-                    bound.setdefault(tree[1], value)
+            pairs = list(zip(indices, state[1], strict=bool(indices)))
+            fresh = {tree[1]: value for tree, value in reversed(pairs) if tree[0] == "name"}
+            bound = {**fresh, **earlier}
             env = {**self.parameters, **bound}
-            pairs = zip(indices, state[1], strict=bool(indices))
             if all(self._value(tree, env) == value for tree, value in pairs):
                 found.append((state, bound))
         return found
 
     def _observe(self, reference: Tree) -> None:
         """Let a state, a family or a label be seen."""
+        label = parts_of(reference)[0]
         for state in self.meant(reference, self.parameters):
-            is_family = reference[0] == state[0]
-            seen = self.text_of(state) if is_family else as_label(reference[0])
+            seen = self.text_of(state) if label == state[0] else as_text(Sym(label))
             known = self.observed.setdefault(state, [])
             known += [seen] if seen not in known else []
 
@@ -136,9 +125,10 @@ class Chain(Model):
         return frozenset((s, t)) in self.pairs
 
     def text_of(self, point: Point) -> str:
-        """Write a state: `pos`, `s[3]`."""
+        """Write a state, in quotes where it has to be: `pos`, `s[3]`."""
         name, indices = point
-        return as_label(name) + ("[" + ", ".join(map(as_text, indices)) + "]" if indices else "")
+        inside = ", ".join(map(as_text, indices))
+        return as_text(Sym(name)) + (f"[{inside}]" if indices else "")
 
     def env(self, _point: object) -> Env:
         """Return the names that a formula may read."""
@@ -174,8 +164,3 @@ class Chain(Model):
             case ("index", ("name" | "quoted", name), indices) if name in self.labels:
                 return bool(position == (name, tuple(self._value(i, env) for i in indices)))
         return self.is_true(tree, {**env, "output": None})
-
-
-def as_label(name: str) -> str:
-    """Write the name of a state or a label, in quotes where it has to be."""
-    return as_text(Sym(name))

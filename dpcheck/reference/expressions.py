@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from fractions import Fraction
+from copy import copy
 from itertools import pairwise
-from math import lcm, prod
+from math import prod
 from typing import Any
 
 from dpcheck.reference.numbers import (
@@ -13,16 +14,16 @@ from dpcheck.reference.numbers import (
     ZERO,
     Budget,
     Number,
-    Ratio,
     budget_of,
     floor_of,
+    number,
     quotient,
+    rational,
     sign,
 )
 from dpcheck.reference.syntax import Block, Tree
 from dpcheck.reference.values import (
     Arr,
-    Dist,
     FiniteSet,
     NotCovered,
     Sym,
@@ -34,17 +35,13 @@ from dpcheck.reference.values import (
     finite_set,
     integer,
     is_true,
-    number,
-    rational,
 )
 
 Env = dict[str, Value]
-Amount = Any
-"""A number or a budget."""
+Formula = Any
+"""A Boolean combination: True, False, ("!", f), ("&" or "|", set of f), or what stands in one."""
 MOST = 100_000
 """A range, or a power, with more elements or digits is not covered."""
-MAX_POWER = 1_000_000
-"""Budgets are compared by powers of numbers and of e up to this: some seconds."""
 
 
 class Scope:
@@ -57,26 +54,31 @@ class Scope:
             self.items.setdefault(item[0], {})[item[1]] = item
         self.definitions = definitions
         self.constants: Env = {}
+        self.around: Env = {}
 
     def of(self, kind: str, name: str) -> Tree:
         """Return a declaration, or None."""
         return self.items.get(kind, {}).get(name)
 
-    def constant(self, name: str) -> Value:
-        """Return the value of a constant, or of a parameter that was given one."""
-        if name not in self.constants:
-            tree = self.definitions.get(name)
-            if tree is None and self.of("const", name) is None:
-                raise NotCovered(f"the parameter {name}, which has no value")
-            tree = self.of("const", name)[3] if tree is None else tree
-            self.constants[name] = evaluate(tree, {}, self)
-        return self.constants[name]
+    def inside(self, names: Env) -> Scope:
+        """Return the scope in which some names have values, unless binders give them others."""
+        found = copy(self)
+        found.around = names
+        return found
 
     def named(self, name: str) -> Value:
         """Return what a name stands for that is no variable: without a declaration, a symbol."""
-        if self.of("const", name) is not None or self.of("param", name) is not None:
-            return self.constant(name)
-        return Sym(name) if self.of("dist", name) is None else Dist(name)
+        if name in self.around:
+            return self.around[name]
+        constant = self.of("const", name)
+        if constant is None and self.of("param", name) is None:
+            return Sym(name)
+        if name not in self.constants:
+            if constant is None and name not in self.definitions:
+                raise NotCovered(f"the parameter {name}, which has no value")
+            tree = self.definitions[name] if name in self.definitions else constant[-1]
+            self.constants[name] = evaluate(tree, {}, self)
+        return self.constants[name]
 
 
 def evaluate(tree: Tree, env: Env, scope: Scope) -> Value:
@@ -89,49 +91,40 @@ def evaluate(tree: Tree, env: Env, scope: Scope) -> Value:
         case ("constant", constant):
             return constant
         case ("name", name) if name in env:
-            return assigned(name, env)
+            return assigned(env[name], name)
         case ("name", "integers"):
             raise NotCovered("all integers")
         case ("name", name):
             return scope.named(name)
         case ("quoted", name):  # only formulas read what is quoted
-            is_read = "output" in env
-            return value(("name", name)) if is_read else Sym(name)
+            return value(("name", name)) if "output" in env else Sym(name)
         case ("compare", signs, parts):
             steps = zip(signs, pairwise([value(part) for part in parts]), strict=True)
             return boolean(all(compare(sign_, a, b) for sign_, (a, b) in steps))
-        case ("+" | "-" | "*" | "/" | "div" | "mod" | "^" as sign_, a, b):
+        case ("!" | "&" | "|" | "=>", *_) | ("binder", "forall" | "exists", *_):
+            return boolean(combined(tree, env, scope, holds))
+        case ("-" | "ln" as sign_, a):
+            return UNARY[sign_](value(a))
+        case ("..", a, b) if b is not None:
+            return range_of(integer(value(a)), integer(value(b)))
+        case (sign_, a, b) if sign_ in ARITHMETIC:
             return arithmetic(sign_, value(a), value(b))
         case ("index", base, indices):
-            return indexed(value(base), [value(index) for index in indices])
+            return indexed(value(base), map(value, indices))
         case ("call", name, arguments):
             return called(scope, name, [value(a) for a in arguments])
         case ("if", condition, a, b):
             return value(a if is_true(value(condition)) else b)
-        case ("&", a, b):
-            return boolean(is_true(value(a)) and is_true(value(b)))
-        case ("|", a, b):
-            return boolean(is_true(value(a)) or is_true(value(b)))
-        case ("=>", a, b):
-            return boolean(not is_true(value(a)) or is_true(value(b)))
-        case ("!", a):
-            return boolean(not is_true(value(a)))
-        case ("negative", a):
-            return negative(value(a))
-        case ("ln", a):
-            return logarithm(rational(value(a)))
-        case ("..", a, b) if b is not None:
-            return range_of(integer(value(a)), integer(value(b)))
         case ("tuple", parts):
             return tuple(map(value, parts))
-        case ("set", parts):
-            return finite_set(map(value, parts))
-        case ("comprehension", element, *source):
-            return finite_set(evaluate(element, inner, scope) for inner in each(source, env, scope))
-        case ("binder", name, *source, body):
+        case ("set", pairs, source, None) if all(weight is None for _, weight in pairs):
+            inners = [env] if source is None else each(source, env, scope)
+            return finite_set(evaluate(e, inner, scope) for inner in inners for e, _ in pairs)
+        case ("binder", name, source, body):
             inners = list(each(source, env, scope))
-            bodies = (evaluate(body, inner, scope) for inner in inners)
-            return bound(name, [inner[source[0]] for inner in inners], bodies)
+            return bound(
+                name, [e[source[0]] for e in inners], [evaluate(body, e, scope) for e in inners]
+            )
     raise NotCovered(f"the expression `{tree[0]}`")
 
 
@@ -140,12 +133,12 @@ def holds(tree: Tree, env: Env, scope: Scope) -> bool:
     return tree is None or is_true(evaluate(tree, env, scope))
 
 
-def each(source: Sequence[Tree], env: Env, scope: Scope) -> Iterator[Env]:
+def each(source: Block, env: Env, scope: Scope) -> Iterator[Env]:
     """Yield the variables of `i in S where c`, for each element."""
-    variable, domain, *where = source
+    variable, domain, where = source
     for element in elements(evaluate(domain, env, scope)):
         inner = {**env, variable: element}
-        if all(holds(condition, inner, scope) for condition in where):
+        if holds(where, inner, scope):
             yield inner
 
 
@@ -153,32 +146,78 @@ def unrolled(block: Block, env: Env, scope: Scope) -> Iterator[tuple[Tree, Env]]
     """Yield what stands in a block, and in each `for` and `if` of it, with the variables there."""
     for part in block:
         match part:
+            case ("loop", parts):
+                yield from unrolled(parts, env, scope)
             case ("for", name, domain, parts):
-                for inner in each((name, domain), env, scope):
+                for inner in each((name, domain, None), env, scope):
                     yield from unrolled(parts, inner, scope)
             case ("if", condition, then, otherwise):
-                chosen = then if holds(condition, env, scope) else otherwise
+                chosen = then if holds(condition, env, scope) else otherwise or ()
                 yield from unrolled(chosen, env, scope)
             case _:
                 yield part, env
 
 
-def assigned(name: str, env: Env) -> Value:
-    """Return the value of a variable."""
-    if env[name] is None:
+# --- Booleans and formulas ---------------------------------------------------------------------
+
+
+def combined(
+    tree: Tree, env: Env, scope: Scope, inner: Callable[[Tree, Env, Scope], Formula]
+) -> Formula:
+    """Return what `! & | => forall exists` make of others, which are `inner`."""
+
+    def parts(*trees: Tree, around: Iterable[Env] = (env,)) -> Iterator[Formula]:
+        return (combined(part, variables, scope, inner) for variables in around for part in trees)
+
+    match tree:
+        case ("!", a):
+            return negation(*parts(a))
+        case ("&" | "|" as sign_, a, b):
+            return junction(sign_, parts(a, b))
+        case ("=>", a, b):
+            return junction("|", parts(("!", a), b))
+        case ("binder", "forall" | "exists" as name, source, body):
+            sign_ = "&" if name == "forall" else "|"
+            return junction(sign_, parts(body, around=each(source, env, scope)))
+    return inner(tree, env, scope)
+
+
+def negation(f: Formula) -> Formula:
+    """Return not f."""
+    if isinstance(f, bool):
+        return not f
+    return f[1] if f[0] == "!" else ("!", f)
+
+
+def junction(sign_: str, parts: Iterable[Formula]) -> Formula:
+    """Return a conjunction or disjunction, without what is true or false."""
+    strong = sign_ == "|"
+    kept: set[Formula] = set()
+    for part in parts:
+        if part is strong:
+            return strong
+        if not isinstance(part, bool):
+            kept |= part[1] if part[0] == sign_ else {part}
+    return (sign_, frozenset(kept)) if len(kept) > 1 else next(iter(kept), not strong)
+
+
+# --- numbers, budgets and collections ----------------------------------------------------------
+
+
+def assigned(value: Value, name: str) -> Value:
+    """Return the value of a variable or an element."""
+    if value is None:
         raise WrongProgram(f"{name} is unassigned")
-    return env[name]
+    return value
 
 
-def indexed(base: Value, indices: list[Value]) -> Value:
+def indexed(base: Value, indices: Iterable[Value]) -> Value:
     """Return an array element, or a tuple component (counted from 1)."""
     for index in indices:
         items = Arr(1, base) if isinstance(base, tuple) else base
         if not isinstance(items, Arr):
             raise WrongProgram(f"{as_text(base)} has no elements")
-        base = items.items[items.place(index)]
-        if base is None:
-            raise WrongProgram("an element is unassigned")
+        base = assigned(items.items[items.place(index)], "an element")
     return base
 
 
@@ -189,98 +228,53 @@ def range_of(low: int, high: int) -> FiniteSet:
     return FiniteSet(tuple(range(low, high + 1)))
 
 
-# --- numbers and budgets -----------------------------------------------------------------------
+def amount(a: Value) -> Value:
+    """Return a number or a budget."""
+    return a if isinstance(a, Budget) else number(a)
 
 
 def arithmetic(sign_: str, a: Value, b: Value) -> Value:
     """Return `a sign b` of numbers or budgets, or the pairs of two sets."""
     if isinstance(a, FiniteSet) and isinstance(b, FiniteSet) and sign_ == "*":
         return FiniteSet(tuple((x, y) for x in a.items for y in b.items))
-    if sign_ == "^":
-        return power(number(a), integer(b))
-    x, y = amount(a), amount(b)
-    if sign_ == "*" and isinstance(x, Budget) and isinstance(y, Budget):
-        raise NotCovered("products of budgets")
-    if sign_ in ("/", "div", "mod") and sign(y) == 0:
-        raise WrongProgram("division by zero")
-    match sign_:
-        case "+":
-            return x + y
-        case "-":
-            return x - y
-        case "*":
-            return x * y
-        case "/":
-            return quotient(x, y)
-        case "div":
-            return floor_of(quotient(x, y))
-    return x - y * floor_of(quotient(x, y))
+    return ARITHMETIC[sign_](amount(a), amount(b))
 
 
-def amount(a: Value) -> Amount:
-    """Return a number or a budget."""
-    return comparable(a) if isinstance(a, Budget) else number(a)
-
-
-def power(x: Number, n: int) -> Number:
+def power(x: Number, n: Value) -> Number:
     """Return x^n."""
-    if sign(x) == 0 and n < 0:
-        raise WrongProgram("division by zero")
-    if abs(n) > MOST:
+    if abs(integer(n)) > MOST:
         raise NotCovered("a very large power")
-    return quotient(1, x) ** -n if n < 0 else x**n
+    return quotient(1, number(x)) ** -n if n < 0 else number(x) ** n
 
 
-def comparable(budget: Budget) -> Budget:
-    """Return a budget unless comparing it takes too long a power of a number or of e."""
-    root = lcm(*(m.denominator for _, m in budget.logs))
-    powers = (abs(budget.offset), *(abs(m) + 1 for _, m in budget.logs))
-    if any(power * root > MAX_POWER for power in powers):
-        raise NotCovered(f"a budget with a power or a root above {MAX_POWER:,}")
-    return budget
-
-
-def as_budget(a: Value) -> Budget:
-    """Return a budget, or a rational number as one."""
-    return comparable(budget_of(a if isinstance(a, Budget) else rational(a)))
-
-
-def logarithm(of: Fraction) -> Budget:
+def logarithm(of: Value) -> Budget:
     """Return `ln of`."""
-    if of <= 0:
+    if rational(of) <= 0:
         raise WrongProgram(f"ln of {of}")
-    return Budget(ZERO, ((of, ONE),))
+    return Budget(ZERO, ((rational(of), ONE),))
 
 
-def negative(a: Value) -> Value:
-    """Return -a, of a number, a budget or a quotient of budgets."""
-    return -a if isinstance(a, Ratio) else -amount(a)
-
-
-def order(a: Value, b: Value) -> int:
-    """Return the sign of a - b, of numbers or budgets."""
-    return sign(amount(a) - amount(b))
-
-
-def compare(sign_: str, a: Value, b: Value) -> bool:
-    """Return whether `a sign b`."""
-    if sign_ == "in":
-        return any(is_equal(a, item) for item in elements(b))
-    if sign_ in ("=", "!="):
-        return is_equal(a, b) == (sign_ == "=")
-    return order(a, b) in TESTS[sign_]
-
-
+ARITHMETIC: dict[str, Callable[[Value, Value], Value]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": quotient,
+    "div": lambda a, b: floor_of(quotient(a, b)),
+    "mod": lambda a, b: a - b * floor_of(quotient(a, b)),
+    "^": power,
+}
+UNARY: dict[str, Callable[[Value], Value]] = {"-": lambda a: -amount(a), "ln": logarithm}
 TESTS = {"=": (0,), "!=": (-1, 1), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}
 """The signs of a - b with which `a sign b` is true."""
 
 
-def is_equal(a: Value, b: Value) -> bool:
-    """Return whether two values are the same; those of different kinds are not."""
-    if isinstance(a, Budget) or isinstance(b, Budget):
-        are_amounts = all(isinstance(x, Budget | int | Fraction) for x in (a, b))
-        return are_amounts and order(a, b) == 0
-    return bool(a == b)
+def compare(sign_: str, a: Value, b: Value) -> bool:
+    """Return whether `a sign b`; values of different kinds differ."""
+    if sign_ == "in":
+        return a in elements(b)
+    if sign_ in ("=", "!="):
+        return bool(a == b) == (sign_ == "=")
+    return sign(amount(a) - amount(b)) in TESTS[sign_]
 
 
 # --- functions and binders ---------------------------------------------------------------------
@@ -290,7 +284,8 @@ def called(scope: Scope, name: str, values: list[Value]) -> Value:
     """Return the value of a function of the file, or of one that is built in."""
     function = scope.of("fun", name)
     if function is not None:
-        return evaluate(function[3], dict(zip(function[2], values, strict=True)), scope)
+        _, _, names, body = function
+        return evaluate(body, dict(zip(names, values, strict=True)), scope)
     if name in COLLECTIVE:
         return COLLECTIVE[name](items_of(*values))
     if name in FUNCTIONS:
@@ -298,47 +293,26 @@ def called(scope: Scope, name: str, values: list[Value]) -> Value:
     raise NotCovered(f"the function {name}")
 
 
-def bound(name: str, chosen: list[Value], bodies: Iterable[Value]) -> Value:
+def bound(name: str, chosen: list[Value], bodies: list[Value]) -> Value:
     """Return the value of `name(variable in chosen : body)`."""
-    match name:
-        case "forall":
-            return boolean(all(map(is_true, bodies)))
-        case "exists":
-            return boolean(any(map(is_true, bodies)))
-        case "argmax" | "argmin":
-            found = tuple(bodies)
-            return chosen[found.index(extreme(name[-3:], found))]
-        case "product":
-            return prod(map(number, bodies))
-    return COLLECTIVE[name](tuple(bodies))
+    if name in ("argmax", "argmin"):
+        return chosen[bodies.index(extreme(name[-3:], bodies))]
+    return COLLECTIVE[name](bodies)
 
 
-def items_of(*values: Value) -> tuple[Value, ...]:
+def items_of(*values: Value) -> Sequence[Value]:
     """Return what `sum`, `max` and the like range over: one collection, or the arguments."""
     match values:
-        case (Arr(items=items) | FiniteSet(items=items),):
-            return items
-        case (tuple(items),):
+        case (Arr(items=items) | FiniteSet(items=items) | tuple(items),):
             return items
     return values
-
-
-def total(values: Iterable[Value]) -> Value:
-    """Return the sum of numbers, or of budgets."""
-    found: Value = 0
-    for value in values:
-        found = arithmetic("+", found, value)
-    return found
 
 
 def extreme(name: str, values: Sequence[Value]) -> Value:
     """Return the first largest (`max`) or least value."""
     if not values:
         raise WrongProgram(f"{name} of nothing")
-    best = values[0]
-    for value in values[1:]:
-        best = value if order(value, best) == (1 if name == "max" else -1) else best
-    return best
+    return {"max": max, "min": min}[name](map(amount, values))
 
 
 def place_of(name: str, a: Value) -> int:
@@ -355,36 +329,24 @@ def pairs(a: Value, b: Value) -> list[tuple[Value, Value]]:
     return list(zip(left, right, strict=True))
 
 
-def distances(a: Value, b: Value) -> list[Number]:
-    """Return by how much two sequences differ, place by place."""
-    return [abs(number(x) - number(y)) for x, y in pairs(a, b)]
-
-
-def exponential(a: Value) -> Number:
-    """Return exp(a)."""
-    found = as_budget(a).exp()
-    if found is None:
-        raise WrongProgram("this power of e is no number here")
-    return found
-
-
-COLLECTIVE: dict[str, Callable[[tuple[Value, ...]], Value]] = {
+COLLECTIVE: dict[str, Callable[[Sequence[Value]], Value]] = {
     "len": len,
-    "sum": total,
+    "sum": lambda items: sum(map(amount, items)),
+    "product": lambda items: prod(map(number, items)),
     "count": lambda items: sum(map(is_true, items)),
     "max": lambda items: extreme("max", items),
     "min": lambda items: extreme("min", items),
 }
 """Of one collection, or of the arguments; also binders."""
 FUNCTIONS: dict[str, Callable[..., Value]] = {
-    "abs": lambda a: negative(a) if order(a, 0) < 0 else a,
+    "abs": lambda a: abs(amount(a)),
     "floor": floor_of,
-    "ceil": lambda a: -floor_of(negative(a)),
-    "exp": exponential,
+    "ceil": lambda a: -floor_of(-amount(a)),
+    "exp": lambda a: budget_of(a).exp(),
     "clamp": lambda x, low, high: extreme("max", (low, extreme("min", (high, x)))),
     "argmax": lambda a: place_of("max", a),
     "argmin": lambda a: place_of("min", a),
     "hamming": lambda a, b: sum(x != y for x, y in pairs(a, b)),
-    "l1": lambda a, b: sum(distances(a, b)),
-    "linf": lambda a, b: max(distances(a, b), default=0),
+    "l1": lambda a, b: sum(abs(number(x) - number(y)) for x, y in pairs(a, b)),
+    "linf": lambda a, b: max((abs(number(x) - number(y)) for x, y in pairs(a, b)), default=0),
 }

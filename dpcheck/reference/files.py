@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from dpcheck.reference.expressions import Scope
-from dpcheck.reference.syntax import Parser, Tree, parsed_claim
+from dpcheck.reference.syntax import Tree, parsed
 from dpcheck.reference.values import NotCovered, Work, WrongProgram
 
 STANDARD = Path(__file__).resolve().parent.parent / "std"
+QUESTIONS = ("check", "refute", "compute", "loop")
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,8 @@ def load(path: Path, root: Path, definitions: Sequence[str] = ()) -> Loaded:
     definitions: `NAME=VALUE` for constants. Raises `NotCovered` for tables, `WrongProgram` for
     files that may not be imported, and `OSError`.
     """
-    place, items, questions, hashes = path.resolve(), list[Tree](), list[Tree](), {}
+    place, items, hashes = path.resolve(), list[Tree](), dict[str, str]()
+    questions: tuple[Tree, ...] = ()
     waiting = [place]
     while waiting:
         file = waiting.pop()
@@ -47,19 +49,20 @@ def load(path: Path, root: Path, definitions: Sequence[str] = ()) -> Loaded:
         if shown in hashes:
             continue
         hashes[shown] = hashlib.sha256(content).hexdigest()
-        for item in Parser(content.removeprefix(b"\xef\xbb\xbf").decode("utf-8")).file():
-            if item[0] == "import":
-                waiting.append(_imported(item, file, root.resolve()))
-            elif item[0] not in ("question", "for"):
-                items.append(item)
-            elif file == place:
-                questions.append(item)
-    return Loaded(Scope(items, dict(map(_definition, definitions))), hashes, tuple(questions))
+        found = parsed(content.removeprefix(b"\xef\xbb\xbf").decode("utf-8"), "file")
+        waiting += [
+            _imported(item[1], file, root.resolve()) for item in found if item[0] == "import"
+        ]
+        items += [item for item in found if item[0] not in (*QUESTIONS, "import")]
+        if file == place:
+            questions = tuple(item for item in found if item[0] in QUESTIONS)
+    values = (text.partition("=") for text in definitions)
+    known = {name.strip(): parsed(value) for name, _, value in values}
+    return Loaded(Scope(items, known), hashes, questions)
 
 
-def _imported(item: Tree, importer: Path, root: Path) -> Path:
+def _imported(named: str | tuple[str, ...], importer: Path, root: Path) -> Path:
     """Return the file an import names."""
-    _, named = item
     if isinstance(named, tuple):
         return STANDARD / f"{named[-1]}.dpm"
     file = Path(importer.parent, named).resolve()
@@ -70,8 +73,3 @@ def _imported(item: Tree, importer: Path, root: Path) -> Path:
     if file.suffix != ".dpm":
         raise NotCovered("tables of probabilities")
     return file
-
-
-def _definition(text: str) -> tuple[str, Tree]:
-    name, _, value = text.partition("=")
-    return name.strip(), parsed_claim(value)

@@ -7,14 +7,13 @@ the loop around them, or gives a caller its variables back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from itertools import product
-from math import comb, prod
 
 from dpcheck.reference.distributions import NoWeight, distribution
-from dpcheck.reference.expressions import Env, Scope, evaluate, holds, is_equal
-from dpcheck.reference.numbers import ONE, Number
+from dpcheck.reference.expressions import Env, Scope, evaluate, holds
+from dpcheck.reference.numbers import ONE
 from dpcheck.reference.runs import (
     CUT,
     DIVERGED,
@@ -24,12 +23,12 @@ from dpcheck.reference.runs import (
     Point,
     Position,
     State,
-    Transition,
     Transitions,
     add,
 )
 from dpcheck.reference.syntax import Block, Tree, named
 from dpcheck.reference.values import (
+    TRUE,
     Arr,
     NotCovered,
     Value,
@@ -40,7 +39,7 @@ from dpcheck.reference.values import (
     integer,
 )
 
-Inputs = tuple[Value, ...]
+FOREVER = ("while", ("constant", TRUE), ())
 
 
 class Todo:
@@ -59,26 +58,20 @@ class Todo:
 
 
 class Mechanism(Model):
-    """A mechanism with the values of its parameters; its records may be a sample of the inputs'.
+    """A mechanism with the values of its parameters.
 
     Points are the values of the inputs. A position of a path is what was shown last with the state
     of the run then, `None` at the beginning; or how the run ended.
     """
 
-    def __init__(
-        self, tree: Tree, given: Env, scope: Scope, work: Work, kept: Number = ONE
-    ) -> None:
-        """Give parameters their defaults; `kept` is the chance of each record to be kept."""
+    def __init__(self, tree: Tree, given: Env, scope: Scope, work: Work) -> None:
         super().__init__(scope, work)
         _, self.name, parameters, self.body = tree
-        if asks(self.body):
+        if "query" in words(self.body):
             raise NotCovered("an analyst who chooses")
-        self.kept = kept
         self.parameters = with_defaults(parameters, given, scope)
         self.inputs = [part for part in self.body if part[0] in ("input", "public")]
         self.names = [name for _, name, *_ in self.inputs]
-        self.adjacency = [part[1] for part in self.body if part[0] == "adjacent"]
-        self.priors = [part[1][0][2] for part in self.body if part[0] == "prior"]
         self.seen: dict[str, Value] = {}
         self._todos: dict[tuple[Tree, int], Todo] = {}
 
@@ -86,7 +79,7 @@ class Mechanism(Model):
 
     def every_point(self) -> list[Point]:
         """Return every value of the inputs, the last input changing fastest."""
-        found: list[Inputs] = [()]
+        found: list[Point] = [()]
         for _, _, indices, domain, where in self.inputs:
             found = [
                 (*earlier, value)
@@ -96,17 +89,6 @@ class Mechanism(Model):
             ]
         return [point for point in found if self._is_possible(point)] or found
 
-    def _is_possible(self, point: Inputs) -> bool:
-        """Return whether each prior that reads inputs alone gives them some weight."""
-        for prior in self.priors:
-            try:
-                distribution(prior, self.env(point), self.scope)
-            except NoWeight:
-                return False
-            except WrongProgram:
-                continue
-        return True
-
     def _values_of(self, indices: Tree, domain: Tree, env: Env) -> Iterable[Value]:
         """Return the values of one input: elements of its set, or arrays of them."""
         items = elements(evaluate(domain, env, self.scope))
@@ -115,16 +97,26 @@ class Mechanism(Model):
         places = elements(evaluate(indices, env, self.scope))
         return (array(places, chosen) for chosen in product(items, repeat=len(places)))
 
+    def _is_possible(self, point: Point) -> bool:
+        """Return whether each prior that reads inputs alone gives them some weight."""
+        for word, *parts in self.body:
+            try:
+                if word == "prior":
+                    distribution(parts[1], self.env(point), self.scope)
+            except NoWeight:
+                return False
+            except WrongProgram:
+                continue
+        return True
+
     def are_neighbors(self, s: Point, t: Point) -> bool:
         """Return whether two inputs are different, agree on what is public, and are adjacent."""
         self.work.spend()
-        kinds = [kind for kind, *_ in self.inputs]
-        if s == t or any(
-            a != b for kind, a, b in zip(kinds, s, t, strict=True) if kind == "public"
-        ):
+        both = zip(self.inputs, s, t, strict=True)
+        if s == t or any(part[0] == "public" and a != b for part, a, b in both):
             return False
-        ways = ((s, t), (t, s))
-        found = [self._relates(clause, *way) for clause in self.adjacency for way in ways]
+        clauses = [part[1] for part in self.body if part[0] == "adjacent"]
+        found = [self._relates(each, *way) for each in clauses for way in ((s, t), (t, s))]
         return any(found)  # a mistake is not hidden by another clause
 
     def _relates(self, clause: Block, s: Point, t: Point) -> bool:
@@ -150,16 +142,7 @@ class Mechanism(Model):
 
     def start(self, point: Point) -> State:
         """Return the state in which a run begins."""
-        return self.todo(("samples", point), self.before(None, self.body)), ()
-
-    def sampled(self, point: Inputs) -> Iterator[tuple[Number, Env]]:
-        """Yield the inputs that a run may have, some records left out, and how likely each is."""
-        ways = (
-            kept_of(value, self.kept) if kind == "input" and self.kept != 1 else [(value, ONE)]
-            for (kind, *_), value in zip(self.inputs, point, strict=True)
-        )
-        for chosen in product(*map(list, ways)):
-            yield prod((p for _, p in chosen), start=ONE), self.env([value for value, _ in chosen])
+        return self.state(self.before(None, self.body), self.env(point))
 
     def first(self, point: Point) -> Position:
         """Return where a path begins."""
@@ -187,13 +170,12 @@ class Mechanism(Model):
             then = self.todo(statement, then)
         return then
 
-    def on(
-        self, todo: Todo | None, env: Env, p: Number = ONE, shown: str | None = None
-    ) -> Transition:
-        """Return a transition to what is to do, without the variables that it does not read."""
+    def state(self, todo: Todo | None, env: Env) -> State:
+        """Return what is to do with the variables that it reads, and their declared sets."""
         reads = todo.reads if todo is not None else ()
-        kept = sorted(item for item in env.items() if item[0].removesuffix(" in") in reads)
-        return p, shown, (todo, tuple(kept))
+        return todo, tuple(
+            sorted(each for each in env.items() if each[0].removesuffix(" in") in reads)
+        )
 
     def value(self, tree: Tree, env: Env) -> Value:
         """Return the value of an expression."""
@@ -204,34 +186,36 @@ class Mechanism(Model):
         todo, kept = state
         if todo is None:
             return []
-        then, env = todo.then, dict(kept)
+        env = dict(kept)
         match todo.tree:
-            case ("samples", point):
-                return [self.on(then, sample, p) for p, sample in self.sampled(point)]
-            case ("~", place, drawn):
-                return self.drawn_to(place, drawn, env, then)
-            case ("output", value):
-                return [self.on(then, env, shown=self.shown(self.value(value, env)))]
-            case ("forever",):
-                return [(ONE, None, state)]
-            case statement:
-                return [self.on(*self.done(statement, env, todo))]
+            case ("~" | "prior", place, drawn):
+                return [
+                    (p, None, self.state(todo.then, self.assigned(place, value, env)))
+                    if value is not None
+                    else (p, None, self.state(self.todo(FOREVER, None), {}))
+                    for value, p in self.drawn_law(drawn, env).items()
+                ]
+            case ("output", tree):
+                value = self.value(tree, env)
+                shown = as_text(value)
+                known = self.seen.setdefault(shown, value)
+                assert known == value, "different values are written differently"
+                return [(ONE, shown, self.state(todo.then, env))]
+        return [(ONE, None, self.state(*self.done(todo.tree, env, todo)))]
 
     def done(self, statement: Tree, env: Env, todo: Todo) -> tuple[Todo | None, Env]:
         """Do a statement that neither shows nor draws: return what is to do, and the variables."""
         then = todo.then
         match statement:
-            case ("input" | "public" | "adjacent", *_):
+            case ("input" | "public" | "adjacent" | "end", *_):
                 return then, env
             case (":=", place, value):
                 return then, self.assigned(place, self.value(value, env), env)
             case ("var", name, indices, domain, value):
                 return then, self.declared(name, indices, domain, value, env)
             case ("if", condition, block, otherwise):
-                chosen = block if holds(condition, env, self.scope) else otherwise
+                chosen = block if holds(condition, env, self.scope) else otherwise or ()
                 return self.before(then, chosen), env
-            case ("prior", block):
-                return self.before(then, block), env
             case ("loop", block):
                 return self.before(self.todo(("end",), then), block), env
             case ("while", condition, block):
@@ -246,11 +230,10 @@ class Mechanism(Model):
                 return then, {**env, name: element}
             case ("left", *_):
                 return then, given_back(statement, env)
-            case ("end",):
-                return then, env
             case ("break",):
                 while then is not None and then.tree != ("end",):
-                    env = given_back(then.tree, env) if then.tree[0] == "left" else env
+                    if then.tree[0] == "left":
+                        env = given_back(then.tree, env)
                     then = then.then
                 return then, env
             case ("stop",):  # ends the innermost call, or the run
@@ -258,81 +241,61 @@ class Mechanism(Model):
                     then = then.then
                 return then, env
             case ("run", target):
-                tree, inner = self.called(target, env)
-                _, _, (_, kept) = self.on(then, env)
-                return self.before(self.todo(("return", kept), then), tree[3]), inner
+                body, inner = self.called(target, env)
+                _, kept = self.state(then, env)
+                return self.before(self.todo(("return", kept), then), body), inner
             case ("return", kept):
                 return then, dict(kept)
         raise NotCovered(f"the statement `{statement[0]}`")
 
-    def shown(self, value: Value) -> str:
-        """Return an output as text."""
-        text = as_text(value)
-        known = self.seen.setdefault(text, value)
-        assert is_equal(known, value), "different values are written differently"
-        return text
-
     def assigned(self, place: Tree, value: Value, env: Env) -> Env:
         """Return the environment after an assignment, declared ranges checked."""
         match place:
-            case ("local", name):
-                check_range(name, value, env)
-                return {**env, name: value}
-            case ("cell", name, index):
-                check_range(name, value, env)
-                return {**env, name: env[name].with_item(self.value(index, env), value)}
+            case ("name", name):
+                return {**env, name: in_range(name, value, env)}
+            case ("index", (_, name), (index,)):
+                items = env[name].with_item(self.value(index, env), in_range(name, value, env))
+                return {**env, name: items}
         _, names = place
         if not isinstance(value, tuple) or len(value) != len(names):
             raise WrongProgram(f"{as_text(value)} does not fit the pattern")
-        for name, part in zip(names, value, strict=True):
-            env = self.assigned(("local", name), part, env)
-        return env
+        return {**env, **{n: in_range(n, part, env) for n, part in zip(names, value, strict=True)}}
 
     def declared(self, name: str, indices: Tree, domain: Tree, value: Tree, env: Env) -> Env:
         """Return the environment after `var`; the declared set of x is kept as `x in`."""
+        around = {**env, name: None}
         env = {key: known for key, known in env.items() if key != f"{name} in"}
         if domain is not None:
-            env[f"{name} in"] = self.value(domain, {**env, name: None})
-        first = None if value is None else self.value(value, {**env, name: None})
-        if first is not None:
-            check_range(name, first, env)
+            env[f"{name} in"] = self.value(domain, around)
+        first = None if value is None else in_range(name, self.value(value, around), env)
         if indices is None:
             return {**env, name: first}
-        places = elements(self.value(indices, {**env, name: None}))
+        places = elements(self.value(indices, around))
         return {**env, name: array(places, (first,) * len(places))}
 
     # --- draws and calls -------------------------------------------------------------------
 
-    def drawn_to(self, place: Tree, drawn: Tree, env: Env, then: Todo | None) -> Transitions:
-        """Do `place ~ distribution`, where a mechanism that is called is one."""
-        is_call = drawn[0] in ("call", "name") and self.scope.of("mechanism", drawn[1]) is not None
-        law = self.shown_by(drawn, env) if is_call else distribution(drawn, env, self.scope)
-        return [
-            self.on(self.todo(("forever",), None), {}, p)
-            if value is None
-            else self.on(then, self.assigned(place, value, env), p)
-            for value, p in law.items()
-        ]
-
-    def shown_by(self, target: Tree, env: Env) -> Law:
-        """Return what a mechanism that outputs once shows to its caller alone; None if nothing."""
-        tree, inner = self.called(target, env)
-        _, _, start = self.on(self.before(None, tree[3]), inner)
+    def drawn_law(self, drawn: Tree, env: Env) -> Law:
+        """Return what is drawn; of a mechanism that is called, its only output, or None."""
+        if drawn[0] not in ("call", "name") or self.scope.of("mechanism", drawn[1]) is None:
+            return distribution(drawn, env, self.scope)
+        body, inner = self.called(drawn, env)
+        start = self.state(self.before(None, body), inner)
         found: Law = {}
         for (outputs, status), p in self.row(start, lambda shown: len(shown) < 2).items():
             if status == CUT or (status == STOPPED and not outputs):
-                raise WrongProgram(f"{tree[1]} does not output exactly once")
+                raise WrongProgram(f"{drawn[1]} does not output exactly once")
             add(found, None if status == DIVERGED else self.seen[outputs[0]], p)
         return found
 
-    def called(self, target: Tree, env: Env) -> tuple[Tree, Env]:
-        """Return a mechanism that is called, and the values of its parameters and inputs."""
+    def called(self, target: Tree, env: Env) -> tuple[Block, Env]:
+        """Return the body of a mechanism that is called, with its parameters and inputs."""
         tree = self.scope.of("mechanism", target[1])
         if tree is None:
             raise NotCovered(f"running {target[1]}")
         arguments = map(named, target[2]) if target[0] == "call" else ()
         given = {str(name): self.value(value, env) for name, value in arguments}
-        return tree, {**with_defaults(tree[2], given, self.scope), **given}
+        return tree[3], {**with_defaults(tree[2], given, self.scope), **given}
 
 
 def array(places: tuple[Value, ...], items: Iterable[Value]) -> Arr:
@@ -350,17 +313,6 @@ def with_defaults(parameters: Tree, given: Env, scope: Scope) -> Env:
     return env
 
 
-def kept_of(records: Value, kept: Number) -> Iterator[tuple[Value, Number]]:
-    """Yield how many of some equal records, or of those of each cell, are kept, and how likely."""
-    if isinstance(records, Arr):
-        for cells in product(*(list(kept_of(each, kept)) for each in records.items)):
-            yield Arr(records.lo, tuple(n for n, _ in cells)), prod((p for _, p in cells), start=1)
-        return
-    n = integer(records)
-    for k in range(n + 1):
-        yield k, comb(n, k) * kept**k * (1 - kept) ** (n - k)
-
-
 @cache
 def words(tree: Tree) -> frozenset[str]:
     """Return the words that occur in a tree."""
@@ -369,19 +321,15 @@ def words(tree: Tree) -> frozenset[str]:
     return frozenset().union(*map(words, tree)) if isinstance(tree, tuple) else frozenset()
 
 
-def asks(tree: Tree) -> bool:
-    """Return whether there is a `query` among statements."""
-    return isinstance(tree, tuple) and (tree[:1] == ("query",) or any(map(asks, tree)))
-
-
 def given_back(left: Tree, env: Env) -> Env:
     """Return the environment in which the name of a loop means what it meant before the loop."""
     _, name, outer = left
     return {**{key: value for key, value in env.items() if key != name}, **dict(outer)}
 
 
-def check_range(name: str, value: Value, env: Env) -> None:
-    """Raise unless the value lies in the declared set of a local."""
+def in_range(name: str, value: Value, env: Env) -> Value:
+    """Return a value that lies in the declared set of a local; any other is a mistake."""
     allowed = env.get(f"{name} in")
     if allowed is not None and value not in allowed.items:
         raise WrongProgram(f"{name} := {as_text(value)} leaves its range")
+    return value

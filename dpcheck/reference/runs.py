@@ -13,31 +13,27 @@ from typing import Any
 
 from dpcheck.reference.expressions import Env, Scope, evaluate
 from dpcheck.reference.formulas import Holds, forever, formula, polarities, progress
-from dpcheck.reference.numbers import ONE, ZERO, Number, sign
+from dpcheck.reference.numbers import ONE, ZERO, Number, quotient, sign
 from dpcheck.reference.syntax import Tree
 from dpcheck.reference.values import FALSE, TRUE, NotCovered, Sym, Work, WrongProgram
 
 STOPPED, DIVERGED, CUT = "stopped", "diverged", "cut"
 """The end of a run; that it goes on forever in silence; that it shows more than is followed."""
-MOST_OUTPUTS = 40
-"""Bounds a run of which everything is asked."""
 MOST_DRAWN = 10_000
 """Bounds the outputs of a run that is drawn."""
 
 State = Any
-Transition = tuple[Number, str | None, State]
-Transitions = list[Transition]
+Transitions = list[tuple[Number, str | None, State]]
 Outputs = tuple[str, ...]
-Row = dict[Any, Number]
-"""How likely it is to show some outputs and then be stopped, diverged or cut: of such pairs."""
+Law = dict[Any, Number]
+"""How likely is what: of a row, (outputs, how it ends: stopped, diverged or cut)."""
 Point = Any
 """An input of a mechanism, or a state of a chain: hashable."""
 Position = Any
 """Of a path: what was shown last with the state then, or of a chain a state; or how it ended."""
-Law = dict[Any, Number]
 
 
-def add(law: dict[Any, Number], key: object, p: Number) -> None:
+def add(law: Law, key: object, p: Number) -> None:
     """Add a probability to an entry."""
     if p:
         known = law.get(key)
@@ -93,7 +89,7 @@ class Equations:
             return {DIVERGED: ONE}, {}
         if sign(leaves - 1):
             results, nodes = (
-                {key: p / leaves for key, p in law.items()} for law in (results, nodes)
+                {key: quotient(p, leaves) for key, p in law.items()} for law in (results, nodes)
             )
         return results, nodes
 
@@ -102,22 +98,20 @@ class Model:
     """A mechanism or a chain: its points, which of them are neighbors, and the runs of each.
 
     A path formula is about the positions of a path; one without an end stays at its last one.
+    Each kind says: of a point its text, the names that formulas read there (`env`), the state in
+    which a run begins (`start`), and where a path does (`first`); the transitions of a state;
+    the law of the position after another; whether an atom holds at a position.
     """
 
     every_point: Callable[[], list[Point]]
     are_neighbors: Callable[[Point, Point], bool]
     text_of: Callable[[Point], str]
     env: Callable[[Point], Env]
-    """The names that a formula may read."""
     start: Callable[[Point], State]
-    """The state in which a run begins."""
     transitions: Callable[[State], Transitions]
     first: Callable[[Point], Position]
-    """Where a path begins."""
     after: Callable[[Position], Law]
-    """The law of the next position."""
     atom: Callable[[Tree, Position, Env], bool]
-    """Whether an atom holds at a position."""
 
     def __init__(self, scope: Scope, work: Work) -> None:
         self.scope, self.work = scope, work
@@ -148,9 +142,9 @@ class Model:
         """Return the law of what is shown next with the state then, or of how it ends."""
         return self._next_shown.results(state)
 
-    def row(self, start: State, goes_on: Callable[[Outputs], bool]) -> Row:
+    def row(self, start: State, goes_on: Callable[[Outputs], bool]) -> Law:
         """Return what runs from a state show; they are cut where outputs do not go on."""
-        row: Row = {}
+        row: Law = {}
         shown_by: dict[Outputs, Law] = {(): {start: ONE}}
         while shown_by:
             outputs, states = shown_by.popitem()
@@ -212,13 +206,10 @@ class Model:
 
     def holds_at(self, position: Position) -> Holds:
         """Return what decides atoms there."""
-
-        def holds(tree: Tree, env: Env) -> bool:
-            if tree in (("name", STOPPED), ("name", DIVERGED)):
-                return bool(position == tree[1])
-            return self.atom(tree, position, env)
-
-        return holds
+        ends = {("name", STOPPED), ("name", DIVERGED)}
+        return lambda tree, env: (
+            bool(position == tree[1]) if tree in ends else self.atom(tree, position, env)
+        )
 
     def is_true(self, tree: Tree, env: Env) -> bool:
         """Return whether an atom is true, or is the symbol that is output; mistakes are not.

@@ -1,7 +1,8 @@
 """From text to trees: tuples (word, parts...), one word a construct.
 
-Declarations and statements begin with a word; in expressions an operator takes what binds tighter
-(Pratt, POPL 1973). The text is one that `check` accepts: some others are read as if they were one.
+A grammar has declarations, statements and what stands between operators; an operator takes what
+binds tighter (Pratt, POPL 1973). The text is one that `check` accepts: some others are read as if
+they were one.
 """
 
 from __future__ import annotations
@@ -15,44 +16,66 @@ from dpcheck.reference.values import FALSE, KEYWORDS, TRUE, WrongProgram
 
 Tree = Any
 Block = tuple[Tree, ...]
-Part = Callable[[], Any]
 
-TOKEN = re.compile(
-    r"""(?:[\s\ufeff]|\#[^\n\r]*)+|(?P<primed>[^\W\d]\w*')|(?P<name>[^\W\d]\w*)
-    |(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|"(?P<quoted>[^"\n\r]*)"
-    |(?P<sign>:=|->|=>|\.\.|!=|<=|>=|[-=<>!&|~+*/^?.,:;()\[\]{}])""",
-    re.VERBOSE,
-)
-ITEMS = {
-    "const": "name names = expression",
-    "fun": "name names = expression",
-    "dist": "name names = expression",
-    "param": "name ends",
-    "mechanism": "name parameters mechanism",
-    "chain": "name parameters chain",
-}
-MECHANISM = {
-    "input": "name bracketed in expression where?",
-    "public": "name bracketed in expression where?",
-    "adjacent": "expressions",
-    "prior": "assignments",
-}
-STATEMENTS = {
-    "var": "name bracketed in? :=?",
-    "while": "expression statements",
-    "output": "expression",
-    "stop": "",
-    "run": "target",
-    "query": "index",
-}
-CHAIN = {
-    "state": "label indices labels",
-    "adjacent": "reference ~ reference where?",
-    "init": "references",
-    "observe": "references",
-}
-"""What stands behind the word that a construct begins with: parts, words or signs, and
-expressions with a word before them that may be missing (`where?`)."""
+GRAMMAR = """
+file: part*
+part: "import" (quoted | name+.)
+  | ("const" | "fun" | "dist") name ('(' name*, ')' | ) '=' expression
+  | "param" name ends
+  | ("mechanism" | "chain") name ('(' parameter*, ')' | ) block
+  | ("check" | "refute" | "compute") line quoted? target ('for' about)? ('at' formula)? ':' formula
+  | ("input" | "public") name bracketed? 'in' expression where?
+  | "adjacent" expression+, ('~' expression where?)?
+  | "prior" postfix '~' expression
+  | "var" name bracketed? ('in' expression)? (':=' expression)?
+  | "output" expression | "run" target | "query" index "fixed"?
+  | "state" postfix (':' label+, | ) | ("init" | "observe") expression+,
+  | stop | loop | while | repeat | conditional | step
+block: '{' part* '}'
+parameter: name ('=' expression)?
+target: name ('(' expression*, ')' | )
+about: name ends
+ends: '>' sum | 'in' ("(" | "[") sum ',' sum (")" | "]")
+index: name 'in' expression
+where: 'where' expression
+bracketed: '[' expression ']'
+stop: "stop"
+loop: 'for' index+, where? block
+while: "while" expression block
+repeat: 'repeat' expression block
+conditional: "if" expression block ('else' (another | block))?
+another: conditional
+step: (postfix | pattern) ((":=" | "~") expression | "->" branch++)?
+pattern: open name*, ')'
+branch: expression ('~' expression)? ':' postfix
+label: name | quoted
+operand: number | primed | truth | parenthesis | set
+  | "if" expression 'then' expression 'else' expression
+  | "!" until | ("-" | "ln") sign | "X" until | ("F" | "G") ('<=' bound)? until
+  | ("P" | "E") limits bracketed | "D" '{' expression (',' expression)? '}' bracketed
+  | call | quotation
+number: digits
+primed: marked
+truth: "true" | "false"
+parenthesis: '(' expression+, ')'
+set: '{' pair*, source? '}' "normalized"?
+source: 'for' index where?
+pair: expression (':' expression)?
+call: (name | "forall" | "exists" | "output") arguments?
+quotation: quoted arguments?
+arguments: '(' expression*, binding? ')'
+binding: where? ':' expression
+limits: "in" '[' expression ',' expression ']' | (">=" | ">" | "<=" | "<" | "=") ("?" | bound)
+bound: negated | '(' expression ')' | fraction
+negated: "-" bound
+fraction: atom ('/' atom)?
+atom: number | variable
+variable: name | quoted
+indices: expression+, ']'
+"""
+"""'x' is taken, "x" kept; `?` is None if it is missing; `*,` takes any with commas, `++` some with
+plus signs; nothing stands for (). A rule keeps a tuple, or what `MEANINGS` say; one thing is
+that thing. Options differ in what they begin with."""
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=", "in")
 LEVELS = (
     ("clamped", "conditioned", "folded", "wrapped", "unbounded"),
@@ -71,389 +94,43 @@ LEVELS = (
 )
 """The operators between two expressions, or behind one, from loosest to tightest."""
 POWER = {word: power for power, words in enumerate(LEVELS) for word in words}
-FORMULA_POWER, RANGE_POWER, SUM_POWER, SIGN_POWER = 5, 7, 8, 10
+PARTS = {"expression": 0, "until": 5, "range": 7, "sum": 8, "sign": 10, "postfix": 12}
+"""Expressions whose operators bind at least so tightly."""
+OF_FORMULAS = frozenset("PDEXFGUWR")
+"""Operators that are names elsewhere."""
+SKIP = r"(?:[\s\ufeff;]|\#[^\n\r]*+)*+"
+TOKEN = re.compile(
+    rf"""[\s\ufeff;]|\#[^\n\r]*|(?P<marked>[^\W\d]\w*')|(?P<name>[^\W\d]\w*)
+    |(?P<digits>\d+(?:\.\d+)?(?:[eE][+-]?\d{{1,5}}(?!\d))?)|"(?P<quoted>[^"\n\r]*)"
+    |(?P<open>\((?={SKIP}\w+{SKIP}(?:,{SKIP}\w+{SKIP})*\){SKIP}(?::=|~)))
+    |(?P<sign>:=|->|=>|\.\.|!=|<=|>=|[-=<>!&|~+*/^?.,:()\[\]{{}}])|(?P<none>.)""",
+    re.VERBOSE,
+)
 
 
-class Parser:
-    """The tokens of a text, (kind, text, line), and the place of the next."""
+def looped(indices: Block, where: Tree, block: Block) -> Tree:
+    """Return the loops of `for i in S, j in T where c { }`, inside of each other."""
+    if where is not None:
+        block = (("if", where, block, None),)
+    for index in reversed(indices):
+        block = (("for", *index, block),)
+    return ("loop", block)
 
-    def __init__(self, text: str, *, in_formula: bool = False) -> None:
-        """Split the text; in formulas `P D E X F G U W R` are operators."""
-        self.tokens: list[tuple[str, str, int]] = []
-        self.at, self.in_formula = 0, in_formula
-        place, line = 0, 1
-        while place < len(text):
-            match = TOKEN.match(text, place)
-            if match is None:
-                raise WrongProgram(f"no token: {text[place : place + 20]!r}")
-            if match.lastgroup is not None:
-                self.tokens.append((match.lastgroup, match[match.lastgroup], line))
-            line += len(re.findall(r"\r\n|\n|\r", match[0]))
-            place = match.end()
-        self.tokens += [("end", "", 0)] * 2
 
-    # --- tokens ----------------------------------------------------------------------------
+def called(name: str, arguments: Block, binding: Block | None) -> Tree:
+    """Return `f(a, b)`, or a binder `f(i in S where c : e)`."""
+    if binding is None:
+        return ("call", name, arguments)
+    ((_, _, ((_, variable), domain)),) = arguments
+    return ("binder", name, (variable, domain, binding[0]), binding[1])
 
-    def sees(self, *texts: str, ahead: int = 0) -> bool:
-        """Return whether the next token is one of these words or signs."""
-        kind, text, _ = self.tokens[self.at + ahead]
-        return kind in ("name", "sign") and text in texts
 
-    def takes(self, *texts: str) -> str | None:
-        """Take the next token if it is one of these."""
-        return self.text("name", "sign") if self.sees(*texts) else None
-
-    def need(self, *texts: str) -> str:
-        """Take the next token, which must be one of these."""
-        found = self.takes(*texts)
-        if found is None:
-            raise WrongProgram(f"`{texts[0]}` expected before `{self.tokens[self.at][1]}`")
-        return found
-
-    def text(self, *kinds: str) -> str | None:
-        """Take the next token if it is of one of these kinds."""
-        kind, text, _ = self.tokens[self.at]
-        if kind not in kinds:
-            return None
-        self.at += 1
-        return text
-
-    def name(self) -> str:
-        """Take a name."""
-        found = None if self.sees(*KEYWORDS) else self.text("name")
-        if found is None:
-            raise WrongProgram(f"a name expected before `{self.tokens[self.at][1]}`")
-        return found
-
-    def many(self, part: Part, close: str) -> Block:
-        """Take parts between commas, and what closes them."""
-        found: list[Tree] = []
-        while not self.takes(close):
-            if found:
-                self.need(",")
-            found.append(part())
-        return tuple(found)
-
-    def listed(self, part: Part) -> Block:
-        """Take `(part, part)` if it is there."""
-        return self.many(part, ")") if self.takes("(") else ()
-
-    def separated(self, part: Part, sign: str = ",") -> Block:
-        """Take one part or more with a sign between them."""
-        found = [part()]
-        while self.takes(sign):
-            found.append(part())
-        return tuple(found)
-
-    def maybe(self, *texts: str) -> Tree:
-        """Take an expression if one of these is in front of it."""
-        return self.expression() if self.takes(*texts) else None
-
-    def block(self, part: Part) -> Block:
-        """Take parts in braces."""
-        self.need("{")
-        return self.until(lambda: self.takes("}"), part)
-
-    def until(self, ends: Callable[[], object], part: Part) -> Block:
-        """Take parts as long as nothing ends them; a `;` may stand behind each."""
-        found = []
-        while not ends():
-            if not self.takes(";"):
-                found.append(part())
-        return tuple(found)
-
-    # --- files -----------------------------------------------------------------------------
-
-    def file(self) -> Block:
-        """Take all items of a file."""
-        return self.until(lambda: self.tokens[self.at][0] == "end", self.item)
-
-    def shaped(self, shapes: dict[str, str]) -> Tree:
-        """Take a construct that begins with one of these words, or return None."""
-        word = self.takes(*shapes)
-        if word is None:
-            return None
-        found = [word]
-        for part in shapes[word].split():
-            if part in PARTS:
-                found.append(PARTS[part](self))
-            elif part.endswith("?"):
-                found.append(self.maybe(part[:-1]))
-            else:
-                self.need(part)
-        return tuple(found)
-
-    def item(self) -> Tree:
-        """Take a declaration, an import, a question or questions."""
-        if self.takes("import"):
-            file = self.text("quoted")
-            return ("import", self.separated(self.name, ".") if file is None else file)
-        return self.shaped(ITEMS) or self.question()
-
-    def question(self) -> Tree:
-        """Take `check target at condition : claim`, or a `for` around questions."""
-        if self.takes("for"):
-            return self.loop(self.question)
-        line = self.tokens[self.at][2]
-        kind = self.need("check", "refute", "compute")
-        self.text("quoted")
-        target, self.in_formula = self.target(), True
-        values = (self.name(), self.ends()) if self.takes("for") else None
-        condition = self.maybe("at")
-        self.need(":")
-        claim, self.in_formula = self.expression(), False
-        return ("question", kind, target, values, condition, claim, line)
-
-    def ends(self) -> Tree:
-        """Take what the values of a parameter compare with: `in (0, 1]`, or `> 0`."""
-        if self.takes(">"):
-            return ((">", self.expression(SUM_POWER)),)
-        self.need("in")
-        above = ">" if self.need("(", "[") == "(" else ">="
-        low = self.expression(SUM_POWER)
-        self.need(",")
-        high = self.expression(SUM_POWER)
-        return (above, low), ("<" if self.need(")", "]") == ")" else "<=", high)
-
-    def target(self) -> Tree:
-        """Take a mechanism or chain with its arguments."""
-        return ("call", self.name(), self.listed(self.expression))
-
-    def index(self) -> tuple[str, Tree]:
-        """Take an index with its set."""
-        name = self.name()
-        self.need("in")
-        return name, self.expression()
-
-    def loop(self, part: Part) -> Tree:
-        """Take the rest of `for i in S, j in T where c { }`: loops inside of each other."""
-        indices, where, block = self.separated(self.index), self.maybe("where"), self.block(part)
-        if where is not None:
-            block = (("if", where, block, ()),)
-        for name, domain in reversed(indices):
-            block = (("for", name, domain, block),)
-        return block[0]
-
-    def conditional(self, part: Part) -> Tree:
-        """Take the rest of `if c { } else if d { } else { }`."""
-        condition, then, otherwise = self.expression(), self.block(part), Block()
-        if self.takes("else"):
-            otherwise = (self.conditional(part),) if self.takes("if") else self.block(part)
-        return ("if", condition, then, otherwise)
-
-    # --- mechanisms and chains -------------------------------------------------------------
-
-    def statement(self) -> Tree:
-        """Take a statement."""
-        if self.sees("break") and not self.sees(":=", "~", "[", ahead=1):
-            return (self.takes("break"),)
-        if self.takes("if"):
-            return self.conditional(self.statement)
-        if self.takes("for"):
-            return ("loop", (self.loop(self.statement),))
-        if self.takes("repeat"):
-            rounds = ("..", ("constant", 1), self.expression())
-            return ("loop", (("for", "repeat", rounds, self.block(self.statement)),))
-        found = self.shaped(STATEMENTS) or self.assignment()
-        self.takes("fixed")
-        return ("loop", (found,)) if found[0] == "while" else found
-
-    def assignment(self) -> Tree:
-        """Take `place := e` or `place ~ distribution`: a name, a cell or a pattern."""
-        if self.takes("("):
-            place: Tree = ("pattern", self.many(self.name, ")"))
-        else:
-            name, index = self.name(), self.bracketed()
-            place = ("local", name) if index is None else ("cell", name, index)
-        return (self.need(":=", "~"), place, self.expression())
-
-    def begins_call(self) -> bool:
-        """Return whether arguments come next: not the `(a, b) :=` of another statement."""
-        ahead = 1
-        while self.tokens[self.at + ahead][0] == "name" and self.sees(",", ahead=ahead + 1):
-            ahead += 2
-        is_closed = self.tokens[self.at + ahead][0] == "name" and self.sees(")", ahead=ahead + 1)
-        return self.sees("(") and not (is_closed and self.sees(":=", "~", ahead=ahead + 2))
-
-    def bracketed(self) -> Tree:
-        """Take `[expression]` if it is there."""
-        return self.many(self.expression, "]")[0] if self.takes("[") else None
-
-    def row(self) -> Tree:
-        """Take a row, or rows in a `for` or an `if`."""
-        if self.takes("for"):
-            return self.loop(self.row)
-        if self.takes("if"):
-            return self.conditional(self.row)
-        source = self.reference()
-        self.need("->")
-        return ("row", source, self.separated(self.branch, "+"))
-
-    def branch(self) -> Tree:
-        """Take `weight: target`, or `v ~ distribution: target`."""
-        name = self.name() if self.sees("~", ahead=1) else None
-        self.takes("~")
-        weight = self.expression()
-        self.need(":")
-        return (name, weight, self.reference())
-
-    def label(self) -> str:
-        """Take a label."""
-        quoted = self.text("quoted")
-        return self.name() if quoted is None else quoted
-
-    def reference(self) -> tuple[str, Block]:
-        """Take a label with the indices behind it."""
-        return self.label(), self.many(self.expression, "]") if self.takes("[") else ()
-
-    # --- expressions, distributions and formulas -------------------------------------------
-
-    def expression(self, least: int = 0) -> Tree:
-        """Take an expression whose operators bind at least so tightly."""
-        found = self.operand()
-        while self.power() >= least:
-            power, word = self.power(), self.text("name", "sign")
-            found = self.operation(word, found, power)
-        return found
-
-    def power(self) -> int:
-        """Return how tightly the next token binds, if it is an operator, else -1."""
-        kind, text, _ = self.tokens[self.at]
-        is_name = text in ("U", "W", "R") and not self.in_formula
-        return POWER.get(text, -1) if kind in ("name", "sign") and not is_name else -1
-
-    def operation(self, word: str | None, left: Tree, power: int) -> Tree:
-        """Take what stands behind an operator."""
-        match word:
-            case "[":
-                return ("index", left, self.many(self.expression, "]"))
-            case "unbounded":
-                return ("policy", word, left, None)
-            case "clamped" | "conditioned" | "folded" | "wrapped":
-                return ("policy", word, left, self.expression(RANGE_POWER))
-            case "U" | "W" | "R":
-                bound = self.bound() if self.takes("<=") else None
-                return (word, left, self.expression(power), bound)
-            case "..":
-                return (word, left, None if self.sees("]", "{") else self.expression(power + 1))
-            case "=>" | "^":  # to the right
-                return (word, left, self.expression(power))
-        if word not in COMPARISONS:
-            return (word, left, self.expression(power + 1))
-        signs, parts = [word], [left, self.expression(power + 1)]
-        while (another := self.takes(*COMPARISONS)) is not None:
-            signs.append(another)
-            parts.append(self.expression(power + 1))
-        return ("compare", tuple(signs), tuple(parts))
-
-    def operand(self) -> Tree:
-        """Take what stands between operators, with an operator before it."""
-        for kind, word in (("number", "constant"), ("primed", "name"), ("quoted", "quoted")):
-            text = self.text(kind)
-            if text is not None and kind == "quoted" and self.begins_call():
-                return self.called(text)
-            if text is not None:
-                return (word, exact(text) if kind == "number" else text)
-        if self.in_formula and self.sees("X", "F", "G", "P", "D", "E", "output"):
-            return self.formula()
-        if self.takes("true", "false"):
-            return ("constant", TRUE if self.tokens[self.at - 1][1] == "true" else FALSE)
-        sign = self.takes("(", "{", "if", "!", "-", "ln", "forall", "exists")
-        match sign:
-            case "(":
-                parts = self.many(self.expression, ")")
-                return parts[0] if len(parts) == 1 else ("tuple", parts)
-            case "{":
-                return self.braces()
-            case "if":
-                return (sign, self.expression(), self.maybe("then"), self.maybe("else"))
-            case "!":
-                return (sign, self.expression(FORMULA_POWER))
-            case "-" | "ln":
-                return ("negative" if sign == "-" else sign, self.expression(SIGN_POWER))
-        name = sign or self.name()
-        return self.called(name) if self.begins_call() else ("name", name)
-
-    def called(self, name: str) -> Tree:
-        """Take `(a, b)` of a call, or `(i in S where c : e)` of a binder."""
-        self.need("(")
-        found: list[Tree] = []
-        while not self.takes(")"):
-            if found:
-                self.need(",")
-            found.append(self.expression())
-            if self.sees("where", ":"):
-                where = self.maybe("where")
-                self.need(":")
-                body = self.expression()
-                self.need(")")
-                ((_, _, ((_, variable), domain)),) = found
-                return ("binder", name, variable, domain, where, body)
-        return ("call", name, tuple(found))
-
-    def braces(self) -> Tree:
-        """Take the rest of a set, or of a distribution by its branches."""
-        if self.takes("}"):
-            return ("set", ())
-        first, weight = self.pair()
-        if self.takes("for"):
-            source = (*self.index(), self.maybe("where"))
-            self.need("}")
-            if weight is None:
-                return ("comprehension", first, *source)
-            return ("weights", first, weight, *source, self.takes("normalized"))
-        self.takes(",")
-        more = self.many(self.pair, "}")
-        if weight is None:
-            return ("set", (first, *(value for value, _ in more)))
-        return ("branches", ((first, weight), *more), self.takes("normalized"))
-
-    def pair(self) -> tuple[Tree, Tree]:
-        """Take a value, with its weight where it has one."""
-        return self.expression(), self.maybe(":")
-
-    def formula(self) -> Tree:
-        """Take a temporal operator and what it is about, a probability, or an output."""
-        word = self.need("X", "F", "G", "P", "D", "E", "output")
-        match word:
-            case "X":
-                return (word, self.expression(FORMULA_POWER))
-            case "F" | "G":
-                bound = self.bound() if self.takes("<=") else None
-                return (word, self.expression(FORMULA_POWER), bound)
-            case "output":
-                return self.called(word) if self.begins_call() else ("name", word)
-            case "D":
-                self.need("{")
-                epsilon, *delta = self.many(self.expression, "}")
-                return (word, epsilon, delta[0] if delta else ("constant", 0), self.path())
-        if self.takes("in"):
-            self.need("[")
-            low, high = self.many(self.expression, "]")
-            return (word, ((">=", low), ("<=", high)), self.path())
-        sign = self.need(">=", ">", "<=", "<", "=")
-        if self.takes("?"):
-            return (f"{word}=?", self.path())
-        return (word, ((sign, self.bound()),), self.path())
-
-    def bound(self) -> Tree:
-        """Take the bound of an operator: a number, a quotient, a name, or a parenthesis."""
-        if self.takes("-"):
-            return ("negative", self.bound())
-        if self.takes("("):
-            return self.many(self.expression, ")")[0]
-        left = self.bound_atom()
-        return ("/", left, self.bound_atom()) if self.takes("/") else left
-
-    def bound_atom(self) -> Tree:
-        """Take a number or a name."""
-        number = self.text("number")
-        return ("name", self.label()) if number is None else ("constant", exact(number))
-
-    def path(self) -> Tree:
-        """Take a path formula in brackets."""
-        self.need("[")
-        return self.many(self.expression, "]")[0]
+def ends(first: Tree, *rest: Tree) -> Tree:
+    """Return what the values of a parameter compare with: `in (0, 1]`, or `> 0`."""
+    if not rest:
+        return ((">", first),)
+    low, high, close = rest
+    return (">" if first == "(" else ">=", low), ("<" if close == ")" else "<=", high)
 
 
 def exact(text: str) -> int | Fraction:
@@ -462,24 +139,193 @@ def exact(text: str) -> int | Fraction:
     return int(found) if found.denominator == 1 else found
 
 
-def parsed_claim(text: str) -> Tree:
-    """Return a claim or a value as a tree."""
-    parser = Parser(text, in_formula=True)
-    found = parser.expression()
-    if parser.tokens[parser.at][0] != "end":
-        raise WrongProgram(f"`{parser.tokens[parser.at][1]}` is too much")
-    return found
+MEANINGS: dict[str, Callable[..., Tree]] = {
+    "target": lambda name, arguments: ("call", name, arguments),
+    "ends": ends,
+    "stop": lambda word: (word,),
+    "loop": looped,
+    "while": lambda *parts: ("loop", (parts,)),
+    "repeat": lambda times, block: looped(
+        (("repeat", ("..", ("constant", 1), times)),), None, block
+    ),
+    "another": lambda tree: (tree,),
+    "step": lambda place, sign, *value: (sign, place, *value) if sign else ("break",),
+    "pattern": lambda _, names: ("pattern", names),
+    "branch": lambda a, drawn, to: (None, a, to) if drawn is None else (a[1], drawn, to),
+    "number": lambda text: ("constant", exact(text)),
+    "primed": lambda name: ("name", name),
+    "truth": lambda word: ("constant", TRUE if word == "true" else FALSE),
+    "parenthesis": lambda parts: parts[0] if len(parts) == 1 else ("tuple", parts),
+    "set": lambda *parts: ("set", *parts),
+    "source": lambda index, where: (*index, where),
+    "call": lambda name, behind: called(name, *behind) if behind else ("name", name),
+    "quotation": lambda name, behind: called(name, *behind) if behind else ("quoted", name),
+    "fraction": lambda over, under: over if under is None else ("/", over, under),
+    "variable": lambda name: ("name", name),
+}
 
 
-def parsed_target(text: str) -> Tree:
-    """Return a mechanism or chain with its arguments as a tree."""
-    return Parser(text).target()
+def rules_of(grammar: str) -> dict[str, Tree]:
+    """Return the options of each rule: sequences of (a mark or options, how often)."""
+
+    def options(marks: list[str]) -> Tree:
+        found: list[list[Tree]] = [[]]
+        while marks and (mark := marks.pop()) != ")":
+            if mark == "|":
+                found.append([])
+            elif mark[0] in "?*+":
+                found[-1][-1] = (found[-1][-1][0], mark)
+            else:
+                found[-1].append((options(marks) if mark == "(" else mark, ""))
+        return found
+
+    rows = (row.partition(":") for row in re.split(r"\n(?=\w)", grammar.strip()))
+    mark = r"""'[^']+'|"[^"]+"|\w+|[*+][,+.]?|[?()|]"""
+    return {name: options(re.findall(mark, body)[::-1]) for name, _, body in rows}
 
 
-def parsed_part(text: str) -> Tree:
-    """Return a parameter and what its values compare with."""
-    parser = Parser(text)
-    return parser.name(), parser.ends()
+RULES = rules_of(GRAMMAR)
+
+
+class Parser:
+    """The tokens of a text, (kind, text, where it begins), and the place of the next."""
+
+    def __init__(self, text: str, *, in_formula: bool = False) -> None:
+        """Split the text; in formulas `P D E X F G U W R` are operators."""
+        found = TOKEN.finditer(text)
+        self.tokens = [(m.lastgroup, m[m.lastgroup], m.start()) for m in found if m.lastgroup]
+        self.tokens.append(("end", "", len(text)))
+        self.text, self.at, self.in_formula = text, 0, in_formula
+
+    def sees(self, *words: str) -> bool:
+        """Return whether the next token is one of these words or signs."""
+        kind, text, _ = self.tokens[self.at]
+        is_meant = self.in_formula or text not in OF_FORMULAS
+        return text in words and kind in ("name", "sign") and is_meant
+
+    def next(self) -> str:
+        """Take the next token."""
+        self.at += 1
+        return self.tokens[self.at - 1][1]
+
+    def line(self) -> int:
+        """Return the line of the next token."""
+        return 1 + len(re.findall(r"\r\n|\n|\r", self.text[: self.tokens[self.at][2]]))
+
+    def needed(self, kept: Block | None) -> Block:
+        """Return what was kept, if that was there."""
+        if kept is None:
+            found = self.tokens[self.at][1]
+            raise WrongProgram(f"line {self.line()}: `{found}` is not expected here")
+        return kept
+
+    def whole(self, rule: str) -> Tree:
+        """Take all tokens by a rule of the grammar."""
+        (found,) = self.needed(self.part(rule))
+        self.needed(() if self.tokens[self.at][0] == "end" else None)
+        return found
+
+    def options(self, options: Tree) -> Block | None:
+        """Take one of some options: return what it keeps of its tokens; None if none is there."""
+        begins = self.at
+        for option in options:
+            kept = Block()
+            for part, how in option:
+                found = self.many(part, how) if how else self.part(part)
+                if found is None and self.at == begins:
+                    break
+                kept += self.needed(found)
+            else:
+                return kept if option else ((),)
+        return None
+
+    def many(self, part: Tree, how: str) -> Block | None:
+        """Take as many of a part as there are, with a sign between them, or at most one."""
+        found, between = self.part(part), how[1:]
+        if how == "?":
+            return (None,) if found is None else found
+        items = list[Tree]()
+        while found is not None:
+            items += found
+            if between and not self.sees(between):
+                break
+            self.at += len(between)
+            found = self.needed(self.part(part)) if between else self.part(part)
+        return (tuple(items),) if items or how[0] == "*" else None
+
+    def part(self, part: Tree) -> Block | None:
+        """Take a part: options, a word, a token of some kind, an expression, or by a rule."""
+        if isinstance(part, list):
+            return self.options(part)
+        if part[0] in "'\"":
+            if not self.sees(part[1:-1]):
+                return None
+            word = self.next()
+            return (word,) if part[0] == '"' else ()
+        if part in PARTS:
+            return self.expression(PARTS[part])
+        if part == "formula":
+            self.in_formula = True
+            kept = self.expression(0)
+            self.in_formula = False
+            return kept
+        if part == "line":
+            return (self.line(),)
+        if part not in RULES:
+            kind, text, _ = self.tokens[self.at]
+            is_there = kind == part and (kind == "quoted" or text not in KEYWORDS)
+            return (self.next(),) if is_there else None
+        kept = self.options(RULES[part])
+        if kept is None or (len(kept) == 1 and part not in MEANINGS):
+            return kept
+        return (MEANINGS[part](*kept),) if part in MEANINGS else (kept,)
+
+    # --- operators -------------------------------------------------------------------------
+
+    def expression(self, least: int) -> Block | None:
+        """Take an expression whose operators bind at least so tightly."""
+        kept = self.part("operand")
+        while kept is not None and (power := self.power()) >= least:
+            kept = (self.operation(self.next(), kept[0], power),)
+        return kept
+
+    def power(self) -> int:
+        """Return how tightly the next token binds, if it is an operator, else -1."""
+        text = self.tokens[self.at][1]
+        return POWER[text] if text in POWER and self.sees(text) else -1
+
+    def right(self, least: int) -> Tree:
+        """Take the expression behind an operator."""
+        return self.needed(self.expression(least))[0]
+
+    def operation(self, word: str, left: Tree, power: int) -> Tree:
+        """Take what stands behind an operator."""
+        match word:
+            case "[":
+                return ("index", left, *self.needed(self.part("indices")))
+            case "unbounded":
+                return ("policy", word, left, None)
+            case "clamped" | "conditioned" | "folded" | "wrapped":
+                return ("policy", word, left, self.right(PARTS["range"]))
+            case "U" | "W" | "R":
+                bound = self.part("bound") if self.sees("<=") and self.next() else (None,)
+                return (word, *self.needed(bound), left, self.right(power))
+            case "..":
+                return (word, left, None if self.sees("]", "{") else self.right(power + 1))
+            case "=>" | "^":  # to the right
+                return (word, left, self.right(power))
+        if word not in COMPARISONS:
+            return (word, left, self.right(power + 1))
+        signs, parts = [word], [left, self.right(power + 1)]
+        while self.sees(*COMPARISONS):
+            signs.append(self.next())
+            parts.append(self.right(power + 1))
+        return ("compare", tuple(signs), tuple(parts))
+
+
+def parsed(text: str, rule: str = "expression") -> Tree:
+    """Return a text as a tree: a claim or a value, or by a rule, as of a `target` or a `file`."""
+    return Parser(text, in_formula=rule == "expression").whole(rule)
 
 
 def named(argument: Tree) -> tuple[str | None, Tree]:
@@ -497,28 +343,3 @@ def named(argument: Tree) -> tuple[str | None, Tree]:
             name, value = named(left)
             return (name, (word, value, right)) if name is not None else (None, argument)
     return None, argument
-
-
-PARTS: dict[str, Callable[[Parser], Any]] = {
-    "name": Parser.name,
-    "names": lambda parser: parser.listed(parser.name),
-    "label": Parser.label,
-    "labels": lambda parser: parser.separated(parser.label) if parser.takes(":") else (),
-    "ends": Parser.ends,
-    "target": Parser.target,
-    "index": Parser.index,
-    "indices": lambda parser: parser.many(parser.index, "]") if parser.takes("[") else (),
-    "bracketed": Parser.bracketed,
-    "expression": Parser.expression,
-    "expressions": lambda parser: parser.separated(parser.expression),
-    "reference": Parser.reference,
-    "references": lambda parser: parser.separated(parser.reference),
-    "parameters": lambda parser: parser.listed(lambda: (parser.name(), parser.maybe("="))),
-    "assignments": lambda parser: (parser.assignment(),),
-    "statements": lambda parser: parser.block(parser.statement),
-    "mechanism": lambda parser: parser.block(
-        lambda: parser.shaped(MECHANISM) or parser.statement()
-    ),
-    "chain": lambda parser: parser.block(lambda: parser.shaped(CHAIN) or parser.row()),
-}
-"""How the parts of constructs are taken."""

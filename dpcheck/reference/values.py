@@ -1,8 +1,4 @@
-"""Values: plain Python data in which equality is the language's equality.
-
-Numbers are `int`, fractions and `Exp`; `true` and `false` are symbols of their own, as
-Python's `bool` would equal a number; arrays and sets carry their items in order.
-"""
+"""Values of the language, as Python has them: numbers, symbols, tuples, arrays and finite sets."""
 
 from __future__ import annotations
 
@@ -12,8 +8,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
-
-from dpcheck.reference.numbers import Budget, Exp, Number
 
 Value = Any
 
@@ -49,12 +43,6 @@ class Sym(str):
     __slots__ = ()
 
 
-class Dist(str):
-    """The name of a distribution of the file, which a parameter may stand for."""
-
-    __slots__ = ()
-
-
 TRUE, FALSE = Sym("true"), Sym("false")
 
 
@@ -85,11 +73,9 @@ class FiniteSet:
     items: tuple[Value, ...]
 
     def __eq__(self, other: object) -> bool:
-        """Return whether both have the same elements."""
         return isinstance(other, FiniteSet) and frozenset(self.items) == frozenset(other.items)
 
     def __hash__(self) -> int:
-        """Return a number that equal sets share."""
         return hash(frozenset(self.items))
 
 
@@ -115,20 +101,6 @@ def is_true(value: Value) -> bool:
     if value not in (TRUE, FALSE):
         raise WrongProgram(f"{as_text(value)} is no Boolean")
     return bool(value == TRUE)
-
-
-def number(value: Value) -> Number:
-    """Return the value if it is a number."""
-    if not isinstance(value, int | Fraction | Exp):
-        raise WrongProgram(f"{as_text(value)} is no number")
-    return value
-
-
-def rational(value: Value) -> Fraction:
-    """Return the value if it is a rational number."""
-    if not isinstance(value, int | Fraction):
-        raise WrongProgram(f"{as_text(value)} is no rational number")
-    return Fraction(value)
 
 
 def integer(value: Value) -> int:
@@ -160,11 +132,8 @@ def as_text(value: Value) -> str:
             return str(value) if is_plain or value in (TRUE, FALSE) else f'"{value}"'
         case tuple():
             return "(" + ", ".join(map(as_text, value)) + ")"
-        case Arr():
-            first = "" if value.lo == 1 else f"{value.lo}: "
-            return "[" + first + ", ".join(map(as_text, value.items)) + "]"
-        case FiniteSet():
-            return "{" + ", ".join(map(as_text, value.items)) + "}"
-        case Exp() | Budget():
-            raise NotCovered("writing a number with e or ln")
-    return repr(value)
+        case Arr(lo, items):
+            return "[" + ("" if lo == 1 else f"{lo}: ") + ", ".join(map(as_text, items)) + "]"
+        case FiniteSet(items):
+            return "{" + ", ".join(map(as_text, items)) + "}"
+    raise NotCovered("writing a number with e or ln")

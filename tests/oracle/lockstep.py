@@ -23,7 +23,7 @@ def live_names(rest, names, after=frozenset()):
         match statement:
             case ("bind", name, _):
                 live -= {name}
-            case (":=" | "~", ("local", name), value):
+            case (":=" | "~", ("name", name), value):
                 live = (live - {name}) | names(value)
             case ("output", value):
                 live |= names(value)
@@ -47,7 +47,9 @@ def unrolled(block, scope):
                     flat.append(("bind", name, element))
                     flat += unrolled(body, scope)
             case ("if", condition, then, otherwise):
-                flat.append(("if", condition, unrolled(then, scope), unrolled(otherwise, scope)))
+                flat.append(
+                    ("if", condition, unrolled(then, scope), unrolled(otherwise or (), scope))
+                )
             case ("input" | "public" | "adjacent", *_):
                 continue
             case _:

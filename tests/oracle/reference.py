@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dpcheck.reference.claims import target_of
 from dpcheck.reference.expressions import Scope
-from dpcheck.reference.files import Loaded
-from dpcheck.reference.syntax import Parser, parsed_claim
+from dpcheck.reference.files import QUESTIONS, Loaded
+from dpcheck.reference.syntax import parsed
+from dpcheck.reference.targets import target_of
 from dpcheck.reference.values import NotCovered, Work, WrongProgram
 
 STEPS = 3_000_000
@@ -15,7 +15,7 @@ class Program:
     """A mechanism or a chain of a text, with everything that the text declares."""
 
     def __init__(self, text, target="m"):
-        items = [item for item in Parser(text).file() if item[0] not in ("question", "for")]
+        items = [item for item in parsed(text, "file") if item[0] not in QUESTIONS]
         loaded = Loaded(Scope(items, {}), {}, work=Work(STEPS))
         self.model = target_of(target, loaded).model
         self.inputs = self.model.points
@@ -39,7 +39,7 @@ class Program:
 
     def chances(self, path):
         """Return the probability of a path formula from each input."""
-        return [self.model.chance(parsed_claim(path), each, {}) for each in self.inputs]
+        return [self.model.chance(parsed(path), each, {}) for each in self.inputs]
 
 
 def rows_or_none(program, most=10**6):

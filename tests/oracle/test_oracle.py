@@ -45,7 +45,7 @@ def noise_by_brute_force(center, alpha, kind, lo, hi, reach=60):
 @pytest.mark.parametrize("kind", ["clamped", "folded", "wrapped"])
 @pytest.mark.parametrize(("center", "lo", "hi"), [(0, 0, 3), (5, 0, 2), (-4, -1, 1), (1, 1, 2)])
 def test_two_sided_noise_sums_its_tails(kind, center, lo, hi):
-    exact = distributions.two_sided(center, Fraction(1, 3), kind, lo, hi)
+    exact = distributions.noise("geometric", [center, Fraction(1, 3)], kind, lo, hi)
     near = noise_by_brute_force(center, Fraction(1, 3), kind, lo, hi)
     assert all(0 <= exact[v] - near[v] < Fraction(1, 10**25) for v in near)
 
@@ -53,7 +53,7 @@ def test_two_sided_noise_sums_its_tails(kind, center, lo, hi):
 @pytest.mark.parametrize("kind", ["clamped", "conditioned", "folded", "wrapped"])
 @pytest.mark.parametrize(("lo", "hi"), [(0, 2), (-3, 1), (2, 4)])
 def test_one_sided_noise_under_a_policy_is_a_distribution(kind, lo, hi):
-    assert sum(distributions.one_sided(HALF, kind, lo, hi).values()) == 1
+    assert sum(distributions.noise("geometric_positive", [HALF], kind, lo, hi).values()) == 1
 
 
 rows = st.lists(st.integers(0, 4), min_size=3, max_size=6).filter(any)

@@ -13,8 +13,8 @@ import pytest
 
 from dpcheck.cli import run
 from dpcheck.reference import Contradicted, NotCovered, Replay, answer, load
-from dpcheck.reference.numbers import Budget, Exp, excess_sign, sign
-from dpcheck.reference.syntax import Parser, named, parsed_claim
+from dpcheck.reference.numbers import Budget, Exp, excess_sign, quotient, sign
+from dpcheck.reference.syntax import Parser, named, parsed
 from dpcheck.reference.values import WrongProgram
 from tests.chains import built_chain, chain_rows, initial_pairs
 from tests.oracle.programs import Writer, program
@@ -42,7 +42,7 @@ def test_numbers_with_e_are_compared_by_their_identities():
     one = {Fraction(0): Fraction(1)}
     e, root = Exp({Fraction(1): Fraction(1)}, one), Exp({Fraction(1, 2): Fraction(1)}, one)
     assert root * root == e
-    assert (1 - e) / (1 - root) == 1 + root
+    assert quotient(1 - e, 1 - root) == 1 + root
     assert sign(e * e - e - Fraction(467, 100)) == 1
     assert excess_sign(e * 3, Fraction(3), Budget(Fraction(1))) == 0
     logs = ((Fraction(2), Fraction(1, 2)),)
@@ -76,6 +76,7 @@ def test_answers_are_those_of_the_engine(tmp_path, claim):
         ("group(counts, 2)", "epsilon = ln 4", "epsilon = ln 2"),
         ("group(group(counts, 2), 2)", "epsilon = ln 8", "epsilon = ln 4"),
         ("group(compose(counts, 2), 2)", "epsilon = ln 16", "epsilon = ln 8"),
+        ("compose(group(counts, 2), 2)", "epsilon = ln 16", "epsilon = ln 4"),
     ],
 )
 def test_compositions_and_groups_have_these_values_and_no_others(tmp_path, target, claim, other):
@@ -94,13 +95,15 @@ def test_compositions_and_groups_have_these_values_and_no_others(tmp_path, targe
      "if a then b else c", "(a = b)", "1..3", "a in {b, c}", "f(x = y)"],
 )  # fmt: skip
 def test_a_named_argument_has_the_whole_expression_behind_its_sign(value):
-    assert named(parsed_claim(f"x = {value}")) == ("x", parsed_claim(value))
+    assert named(parsed(f"x = {value}")) == ("x", parsed(value))
 
 
 def test_nested_arguments_that_look_named_are_read_once(monkeypatch):
-    read, operand = [], Parser.operand
-    monkeypatch.setattr(Parser, "operand", lambda parser: read.append(1) or operand(parser))
-    parsed_claim("f(x = " * 60 + "1" + ")" * 60)
+    read, taken = [], Parser.expression
+    monkeypatch.setattr(
+        Parser, "expression", lambda parser, least: read.append(1) or taken(parser, least)
+    )
+    parsed("f(x = " * 60 + "1" + ")" * 60)
     assert len(read) == 60 * 2 + 1
 
 
@@ -278,9 +281,13 @@ def test_a_violation_for_a_value_of_a_parameter_is_derived_again(tmp_path, monke
     elsewhere = {**fields, "claim": {**fields["claim"], "for": "alpha in (1/2, 1)"}}
     beyond = load(Path("m.dpm"), tmp_path, ["alpha = 1"])
     outside = load(Path("m.dpm"), tmp_path, ["alpha = 3/4"])
+    wider = {**fields, "claim": {**fields["claim"], "for": "alpha in (0, 1)"}}
+    without = {name: part for name, part in fields["claim"].items() if name != "for"}
     unknown = {**fields, "value": "beta = 1/2"}
     for model, forged, why in [
         (loaded, elsewhere, "no such claim"),
+        (loaded, wider, "no such claim"),
+        (loaded, {**fields, "claim": without}, "no such claim"),
         (beyond, fields, "no value"),
         (outside, fields, "no value"),
         (loaded, unknown, "no parameter"),
@@ -288,6 +295,41 @@ def test_a_violation_for_a_value_of_a_parameter_is_derived_again(tmp_path, monke
         replay = Replay(model, forged)
         with pytest.raises(Contradicted, match=why):
             replay.derived()
+
+
+NEAR = """mechanism near { input x in 0..2 adjacent abs(x - x') <= 1
+  y ~ if x = 0 then {Y: 1/8, N: 7/8} else {Y: 1/2, N: 1/2}  output y }
+refute near: dp(ln 2)
+refute near: P<=1/4 [ X Y ]
+refute compose(near, 3): dp(3 * ln 2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "change", "why"),
+    [
+        (3, lambda fields: fields["sides"][0].update(input="x = 2"), "no neighbors"),
+        (
+            4,
+            lambda fields: fields["sides"][0].update(input="x = 0", probability="1/8"),
+            "is true at these inputs",
+        ),
+        (5, lambda fields: fields["parts"][0]["outputs"][0].__setitem__(2, 9), "of a part"),
+        (5, lambda fields: fields["parts"][0].update(times=2), "another number of times"),
+    ],
+)
+def test_what_is_wrong_of_a_witness_alone_is_contradicted(tmp_path, monkeypatch, line, change, why):
+    """The rest is as the text says: inputs 1 and 2 have one law, and 1/8 is the chance at 0."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.dpm").write_text(NEAR, "utf-8")
+    assert run(["check", "m.dpm", "-q", "--witness", "w"]) == 0
+    fields = json.loads(Path(f"w/m-{line}-1.json").read_text("utf-8"))
+    replay = Replay(load(Path("m.dpm"), tmp_path), fields)
+    assert [text for text, _ in replay.derived()] == [side["input"] for side in fields["sides"]]
+    change(fields)
+    replay = Replay(load(Path("m.dpm"), tmp_path), fields)
+    with pytest.raises(Contradicted, match=why):
+        replay.derived()
 
 
 @pytest.mark.parametrize("kind", ["check", "refute"])

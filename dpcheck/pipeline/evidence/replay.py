@@ -54,7 +54,7 @@ def replayed(
             return ModelChanged(None, path, changed)
         replay = Replay(models[key], fields)
         derived = replay.derived()
-        hits = replay.frequencies(n_runs, seed) if n_runs else [None] * len(derived.inputs)
+        hits = replay.frequencies(n_runs, seed) if n_runs else [None] * len(derived)
     except Contradicted as contradiction:
         return ModelSaysOtherwise(None, path, str(contradiction))
     except (NotCovered, WrongProgram) as reason:
@@ -67,7 +67,7 @@ def replayed(
         return NoWitness(None, path, "fields are missing")
     sides = tuple(
         Side(text, _amount(p), None if k is None else _drawn(k, n_runs))
-        for text, p, k in zip(derived.inputs, derived.chances, hits, strict=True)
+        for (text, p), k in zip(derived, hits, strict=True)
     )
     said = f"{claim['target']}: {claim['text']}"
     said += f" with {fields['value']}" if "value" in fields else ""
