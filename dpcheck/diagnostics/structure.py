@@ -342,17 +342,16 @@ and with other such numbers, copied, taken `max min argmax argmin` of, clamped, 
 Anything else (sums of two, products, indices, sizes, centers of other noise) has infinitely many
 results, each with its own consequences.
 
-A number with bounds may be added: `z + x` is the noise with its center moved by x. So all that is
-read of one draw has to be the same sum, and x has to be known when z is drawn. Two draws are not
-added or subtracted; `y - z > 0` is `y > z`.
+A number with bounds may be added: `z + x` and `z - x` are the noise, moved by x. Two draws are not
+added or subtracted; `y - z > 0` is `y > z`, and `x - z > 0` is `z < x`.
 
 A claim computes with a shown number what is a polynomial of it: `abs(output - x) <= 3` and
 `(output - x)^2`, but not `output mod 2`. No window tells which of two shown numbers is the larger.
 
 A policy makes the noise finite. It is another mechanism, with other privacy.
 
-Wrong: z ~ geometric(0, 1/2) unbounded   output z > 1   output z + x > 3
-Right: z ~ geometric(0, 1/2) unbounded   output z > 1   output z > 3 - x
+Wrong: z ~ geometric(0, 1/2) unbounded   output x - z > 3
+Right: z ~ geometric(0, 1/2) unbounded   output z < x - 3
 """
 
     @property

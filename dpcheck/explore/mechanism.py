@@ -23,7 +23,12 @@ from dpcheck.explore.runs.program_points import SHOWN, Cut
 from dpcheck.explore.runs.raw_graph import Discovered, Starts, input_text
 from dpcheck.explore.runs.visible import Visible, visible_runs
 from dpcheck.explore.tails.tails import TAIL_STATE, Tails, Window, WindowTooSmall
-from dpcheck.explore.tails.wide import Wide, wide_uses, with_numbers_revealed
+from dpcheck.explore.tails.wide import (
+    Wide,
+    wide_uses,
+    with_numbers_revealed,
+    with_sums_resolved,
+)
 from dpcheck.explore.values.codes import UNASSIGNED, ValueTable
 from dpcheck.explore.values.mistakes import MistakesFound, spoken
 from dpcheck.limits import Limits, too_large
@@ -76,7 +81,7 @@ def given_inputs(
     table = ValueTable(limits)
     inputs, n_inputs = universe(mechanism, table, limits)
     mechanism = with_results_drawn(mechanism) if later_neighbors else mechanism
-    mechanism, wide = revealed(mechanism)
+    mechanism, wide = revealed(mechanism, are_compared=later_neighbors)
     kept = kept_variables(mechanism, kept_inputs)
     return Given(mechanism, wide, table, inputs, n_inputs, kept, limits, later_neighbors)
 
@@ -212,20 +217,22 @@ def _in_window(window: Window, runs: Callable[[Window], Runs]) -> Runs:
     )
 
 
-def revealed(mechanism: Mechanism) -> tuple[Mechanism, Wide]:
+def revealed(mechanism: Mechanism, *, are_compared: bool = False) -> tuple[Mechanism, Wide]:
     """Return the mechanism where numbers without bounds are revealed before they are output.
 
-    Raises `MistakesFound` where it computes with them.
+    are_compared: whether what is drawn is. Raises `MistakesFound` where it computes with them.
     """
     wide, mistakes = wide_uses(mechanism.nodes)
-    while mistakes:
-        moved = with_centers_moved(mechanism, frozenset().union(*wide.groups))
-        if moved == mechanism:
-            raise MistakesFound(mistakes)
-        mechanism = moved
-        wide, mistakes = wide_uses(mechanism.nodes)
+    if mistakes:
+        raise MistakesFound(mistakes)
+    if wide.sums and not are_compared:
+        mechanism = with_centers_moved(mechanism, wide)
+        wide, _ = wide_uses(mechanism.nodes)
     if wide.showing:
         mechanism = replace(mechanism, nodes=with_numbers_revealed(mechanism.nodes, wide))
+        wide, _ = wide_uses(mechanism.nodes)
+    if wide.sums:
+        mechanism = replace(mechanism, nodes=with_sums_resolved(mechanism.nodes, wide))
         wide, _ = wide_uses(mechanism.nodes)
     return mechanism, wide
 

@@ -31,10 +31,9 @@ class Policy(Frozen):
 
 
 class Unbounded(Frozen):
-    """The policy of noise on all integers; `moved_by` is what was added to it, if anything."""
+    """The policy of noise on all integers."""
 
     span: Span
-    moved_by: Expr | None = None
 
 
 class Parametric(Frozen):

@@ -120,9 +120,9 @@ class Explorer:
         value, label = drawn.value, drawn.value
         changed: dict[str, IntArray] = {}
         rows = frame.at(drawn.row)
-        if self.tails is not None and index in self.tails.wide.drawing:
+        if self.tails is not None and index in self.tails.wide.arriving:
             value, label, changed = self.tails.arrived(
-                node.target, drawn.value, rows, self.flow.live[node.next]
+                index, node.target, drawn.value, rows, self.flow.live[node.next]
             )
         batch = Batch(source[drawn.row], drawn.numerators, label)
         walk = Walk(self.states, self.supports, batch)

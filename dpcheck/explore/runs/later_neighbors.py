@@ -14,14 +14,13 @@ import numpy as np
 from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.chain.sets import distinct, distinct_rows, union, without
 from dpcheck.chain.weights.rows import ranges
-from dpcheck.explore.runs.moved_centers import shift_of
-from dpcheck.explore.runs.program_points import SHOWN
+from dpcheck.explore.runs.program_points import DRAWS, SHOWN
 from dpcheck.explore.runs.raw_graph import LabelledEdges, RawGraph
 from dpcheck.explore.tails.tails import Tails
-from dpcheck.explore.values.evaluate import Frame, evaluated
+from dpcheck.explore.values.codes import FALSE
 from dpcheck.limits import LimitReached, Limits, too_large
 from dpcheck.model.expressions import Apply, Const
-from dpcheck.model.program import Assign, Branches, Mechanism, Node, Output, Sample
+from dpcheck.model.program import Assign, Branches, Mechanism, Node, Output, Parametric, Sample
 from dpcheck.records import dataclass, replace
 
 NOWHERE = -1
@@ -49,18 +48,15 @@ def later_pairs(
     """Return the unordered pairs [n, 2] of different raw states after an output, sorted.
 
     pairs, [n_pairs, 2]: neighboring inputs. Nothing if the raw graph was explored without labels.
-    Raises `LimitReached` where two runs remember different numbers beyond the window, or noise is
-    moved by different ones: which of their draws are equal is not known then. So it does where an
+    Raises `LimitReached` where two runs remember different numbers beyond the window, or move them
+    differently: which of their draws are equal is not known then. So it does where an
     analyst is asked in one of them alone: fixed queries are no steps, and here they are.
     """
     if raw.labelled is None:
         return np.empty((0, 2), np.int64)
-    apart = (
-        []
-        if tails is None
-        else [_remembered(mechanism, raw, tails), _shifts(mechanism, raw, tails)]
-    )
     steps = _Steps.of(mechanism, raw, raw.labelled)
+    apart = [_resolved(mechanism, raw, steps)]
+    apart += [] if tails is None else [_remembered(mechanism, raw, tails)]
     asked = _asked(mechanism, raw)
     n = raw.stopped + 1
     seen = np.empty(0, np.int64)
@@ -104,18 +100,16 @@ def _remembered(mechanism: Mechanism, raw: RawGraph, tails: Tails) -> IntArray:
     return found
 
 
-def _shifts(mechanism: Mechanism, raw: RawGraph, tails: Tails) -> IntArray:
-    """Return codes [n_states], † included, of what is added to noise that a state draws, else 0.
+def _resolved(mechanism: Mechanism, raw: RawGraph, steps: _Steps) -> IntArray:
+    """Return numbers [n_states], † included, where gaps beyond the window are resolved, else 0.
 
-    Results are those of moved noise (`moved_centers`): equal ones are equal draws if both are moved
-    by the same number.
+    That is no `~` of the program, but equal where it is drawn from one distribution.
     """
     found = np.zeros(raw.stopped + 1, np.int64)
     for (kind, place), states in raw.cuts.items():
-        shift = shift_of(mechanism.nodes[place]) if kind == "sample" else None
-        if shift is not None:
-            frame = Frame(len(states.numbers), states.columns)
-            found[states.numbers] = evaluated(shift, frame, tails.table)
+        if kind == "sample" and _is_resolving(mechanism.nodes[place]):
+            drawn = states.columns[DRAWS] + 1
+            found[states.numbers] = np.where(steps.is_sample[states.numbers], drawn, 0)
     return found
 
 
@@ -141,9 +135,15 @@ def _different_questions() -> LimitReached:
 def _different_memories() -> LimitReached:
     return too_large(
         "a D inside of a path compares runs that remember different numbers beyond the window, or "
-        "add different numbers to noise",
+        "add different numbers to such",
         "a policy such as `clamped lo..hi`",
     )
+
+
+def _is_resolving(node: Node) -> bool:
+    """Return whether a node draws how far numbers beyond the window are apart."""
+    distribution = node.distribution if isinstance(node, Sample) else None
+    return isinstance(distribution, Parametric) and distribution.word == "resolve"
 
 
 def _is_prior(node: Node) -> bool:
@@ -193,6 +193,10 @@ class _Steps:
             if cut[0] == "shown":
                 shown[states.numbers] = _ranks(states.columns[SHOWN])
                 point[states.numbers] = k
+            if cut[0] == "sample" and _is_resolving(mechanism.nodes[cut[1]]):
+                is_told = np.isin(edges.sources, states.numbers) & (edges.labels == FALSE)
+                is_sample[edges.sources[is_told]] = False  # nothing is beyond
+                is_head[edges.sources[is_told]] = True
         order = np.lexsort((edges.labels, edges.sources))
         sources, targets = edges.sources[order], edges.targets[order]
         following = np.full(n, NOWHERE, np.int64)

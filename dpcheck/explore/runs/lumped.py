@@ -3,14 +3,16 @@
 From any two of these, runs have one law until another draw lands beyond the window: all else a
 number is compared with lies in it. So no probability differs by more than that of such a draw,
 which is at most the number of draws that are still to come times the largest of their
-probabilities. Where none comes, all have equal probabilities.
+probabilities. Where none comes, all have equal probabilities. (Where numbers are moved, `z + x`,
+those next to the end matter, too, and no such bound is known.)
 
 Where one number is kept, T, and n draws at most are still to come, more is known. Let all centers
-and all else numbers meet be at most u. How n draws and T > u are ordered has the probability
-Σ c_S Π_(i in S) r_i^T, over sets S of draws with ratios r_i: P(X_i = x) is a multiple of r_i^x for
-x > u, draws beyond T give Π r_i^T, and sums over u < x < T of ρ^x, with ρ < 1, are a - b ρ^T. So
-the probability of whatever happens is such a sum, and its values at as many T as there are products
-are all of it; where the window is wide enough, those are states inside of it. The same holds below.
+and all else numbers meet be at most u, wherever these are moved. How n draws and T > u are ordered
+has the probability Σ c_S Π_(i in S) r_i^T, over sets S of draws with ratios r_i: P(X_i = x) is a
+multiple of r_i^x for x > u, draws beyond T give Π r_i^T, and sums over u < x < T of ρ^x, ρ < 1, are
+a - b ρ^T. So the probability of whatever happens is such a sum, and its values at as many T as
+there are products are all of it; where the window is wide enough, those are states inside of it.
+The same holds below.
 
 None of that is so for numbers that are still shown, and are known in a wider window then.
 """
@@ -28,12 +30,19 @@ from dpcheck.chain.chain import BoolArray, IntArray, Lumped
 from dpcheck.chain.sets import distinct_rows
 from dpcheck.exact import Number, add, compare, multiply
 from dpcheck.explore.runs.liveness import END, Flow
-from dpcheck.explore.runs.moved_centers import noises_of
 from dpcheck.explore.runs.program_points import Cut
 from dpcheck.explore.runs.raw_graph import Discovered
 from dpcheck.explore.tails.tails import Tails, state_column
 from dpcheck.explore.values.codes import PLAIN, UNASSIGNED
-from dpcheck.model.program import Sample, successors
+from dpcheck.model.program import (
+    ChooseDistribution,
+    Distribution,
+    LetDistribution,
+    Parametric,
+    Sample,
+    Unbounded,
+    successors,
+)
 
 T = TypeVar("T")
 
@@ -55,9 +64,10 @@ def lumped_states(
             column = states.columns.get(state_column(group))
             if point == END or column is None or not column.any():
                 continue
-            count = None if is_shown and tails.window.margin else n_draws[point]
+            is_known = not (is_shown and tails.window.margin) and tails.farthest == 0
+            count = n_draws[point] if is_known else None
             error = 1 if count is None else multiply(count, tails.states.most_beyond)
-            near = _near(states, tails, group, len(ratios[point]))
+            near = _near(states, tails, group, _n_free(tails), len(ratios[point]))
             for state in states.numbers[column > 0].tolist():
                 known = Lumped(error, near.get(state, ()), ratios[point])
                 before = found.get(state)  # numbers of another group are beyond, too
@@ -67,7 +77,7 @@ def lumped_states(
 
 def _draws(flow: Flow, tails: Tails, group: int) -> dict[int, Sample]:
     """Return the nodes that draw a number of a group."""
-    nodes = {k: flow.nodes[k] for k in tails.wide.drawing}
+    nodes = {k: flow.nodes[k] for k in tails.wide.arriving}
     names = tails.wide.groups[group]
     return {k: n for k, n in nodes.items() if isinstance(n, Sample) and n.target in names}
 
@@ -82,7 +92,7 @@ def _ratios_to_come(
     most = min(MAX_RATIOS, max(_n_free(tails)))
     if most <= 0 or group in tails.wide.revealing.values():
         return [()] * len(flow.nodes)
-    noises = {k: noises_of(node.distribution) for k, node in draws.items()}
+    noises = {k: _noises(node.distribution) for k, node in draws.items()}
 
     def drawn(products: frozenset[Number], k: int) -> frozenset[Number] | None:
         spans = [one.span for one in noises[k] or ()]
@@ -96,19 +106,39 @@ def _ratios_to_come(
     return [tuple(sorted(each or (), key=key, reverse=True)) for each in products]
 
 
+def _noises(distribution: Distribution) -> tuple[Parametric, ...] | None:
+    """Return which noise without bounds may be drawn, None where anything else may be."""
+    match distribution:
+        case Parametric(policy=Unbounded()):
+            return (distribution,)
+        case LetDistribution(body=body):
+            return _noises(body)
+        case ChooseDistribution(then=then, orelse=orelse):
+            first, second = _noises(then), _noises(orelse)
+            return None if first is None or second is None else (*first, *second)
+        case _:
+            return None
+
+
 def _n_free(tails: Tails) -> tuple[int, int]:
-    """Return how many numbers next to each end of the window, high and low, no other meets."""
-    return tails.window.high - tails.met.high, tails.met.low - tails.window.low
+    """Return how many numbers next to each end of the window, high and low, no other meets.
+
+    Where a sum stays in a variable, it may be moved again.
+    """
+    moved = tails.farthest + sum(tails.moved.values())
+    return tails.window.high - tails.met.high - moved, tails.met.low - tails.window.low - moved
 
 
-def _near(states: Discovered, tails: Tails, group: int, n: int) -> dict[int, tuple[int, ...]]:
+def _near(
+    states: Discovered, tails: Tails, group: int, free: tuple[int, int], n: int
+) -> dict[int, tuple[int, ...]]:
     """Return for states that remember one number beyond the window n that remember it inside.
 
     Those are the states of a point that hold all the same but for that number, which has the n
     values next to the window's end; all that it may meet has to lie on the other side of these.
     """
     found: dict[int, tuple[int, ...]] = {}
-    n_above, n_below = _n_free(tails)
+    n_above, n_below = free
     for end, way, n_free in ((tails.window.high, 1, n_above), (tails.window.low, -1, n_below)):
         if not 0 < n <= n_free:
             continue
@@ -147,13 +177,14 @@ def _with_one_beyond(
         column = states.columns.get(state_column(other))
         if other != group and column is not None:
             is_one = is_one & (column == 0)
-    for name in names:
-        codes = states.columns[name]
-        out = way * (codes - end)
-        is_inside = (out <= -n) & ~tails.is_beyond(codes) & (codes < PLAIN)
-        is_one = is_one & ((out == 1) | is_inside | (codes == UNASSIGNED))
-    rows = marked(is_one)
-    return rows, {name: way * (states.columns[name][rows] - end) == 1 for name in names}
+    columns = {name: states.columns[name] for name in names}
+    out = {name: np.where(c < PLAIN, way * (c - end), -n) for name, c in columns.items()}
+    farthest = np.max([*out.values()], axis=0)
+    for name, codes in columns.items():
+        is_inside = (out[name] <= -n) & ~tails.is_beyond(codes) & (codes < PLAIN)
+        is_one = is_one & ((out[name] == farthest) | is_inside | (codes == UNASSIGNED))
+    rows = marked(is_one & (farthest >= 1))
+    return rows, {name: out[name][rows] == farthest[rows] for name in names}
 
 
 def _to_come(

@@ -18,12 +18,11 @@ from dpcheck.chain.weights.denominators import concatenated, summed
 from dpcheck.diagnostics.runs import IndexOutOfRange, LengthsDiffer, OutsideDeclaredSet, RunFails
 from dpcheck.explore.runs.batches import Batch, Part
 from dpcheck.explore.runs.liveness import Flow
-from dpcheck.explore.runs.moved_centers import shift_of
 from dpcheck.explore.runs.program_points import DRAWS, MAX_PASSES, MAX_PASSING, SHOWN, STOPPED, Cut
 from dpcheck.explore.runs.raw_graph import RawStates
 from dpcheck.explore.sampling.distributions import Supports, distributions
-from dpcheck.explore.sampling.reveal import revealing
-from dpcheck.explore.tails.tails import TAIL_STATE
+from dpcheck.explore.sampling.reveal import resolving, revealing
+from dpcheck.explore.tails.tails import TAIL_STATE, state_column
 from dpcheck.explore.values.codes import FALSE, FIRST_FAULT, TRUE, UNASSIGNED, ValueTable
 from dpcheck.explore.values.evaluate import Frame, comparison, evaluated, truths
 from dpcheck.explore.values.mistakes import MistakeFault, spoken
@@ -211,6 +210,9 @@ class Walk:
             assert isinstance(node.distribution, program.Parametric), "it is `reveal`"
             group = self.tails.wide.revealing[index]
             return revealing(node.distribution, group, frame, kept, self.tails, self.supports)
+        match node.distribution:
+            case program.Parametric(word="resolve") as resolve if self.tails is not None:
+                return resolving(resolve, index, frame, kept, self.tails, self.supports)
         return distributions(node.distribution, frame, self.supports)
 
     def _settled(self, part: Part, live: tuple[str, ...]) -> Part:
@@ -295,12 +297,11 @@ class Walk:
         self._send(node.orelse, part.at(orelse))
 
     def _sample(self, index: int, node: program.Sample, part: Part) -> None:
-        is_labelled = self.states.labelled_edges is not None
-        kept = _kept_at_sample(self.flow, node, with_shift=is_labelled)
+        kept = _kept_at_sample(self.flow, node)
         frame = part.frame
-        if self.tails is not None and index in self.tails.wide.drawing:
+        if self.tails is not None and index in self.tails.wide.arriving:
             part = self._settled(part, kept)
-            column = self.tails.column_of(node.target)
+            column = state_column(self.tails.wide.arriving[index])
             frame = part.frame.bound(TAIL_STATE, part.frame[column])
         numbers = self._distributions(index, node, kept, frame)
         if self._report(numbers, node.span, part):
@@ -313,15 +314,10 @@ class Walk:
         self.finish(part, self.states.reach(cut, columns, part, self.batch, node.span))
 
 
-def _kept_at_sample(flow: Flow, node: program.Sample, *, with_shift: bool) -> tuple[str, ...]:
-    """Return the variables that still matter once the distribution of a `~` is known, sorted.
-
-    With those of what noise was moved by, so that results can be compared (`later_neighbors`).
-    """
+def _kept_at_sample(flow: Flow, node: program.Sample) -> tuple[str, ...]:
+    """Return the variables that still matter once the distribution of a `~` is known, sorted."""
     kept = set(flow.live[node.next]) - {node.target}
-    shift = shift_of(node) if with_shift else None
-    for part in (node.within, shift):
-        kept |= set() if part is None else set(reads(part))
+    kept |= set() if node.within is None else set(reads(node.within))
     return tuple(sorted(kept))
 
 

@@ -46,7 +46,7 @@ from dpcheck.limits import too_large
 from dpcheck.model import program
 from dpcheck.model.distributions import DISTRIBUTIONS, BuiltIn, Parameter
 from dpcheck.model.evaluation import Fault, described
-from dpcheck.model.expressions import Const, Expr, Var, reads
+from dpcheck.model.expressions import Expr, Var, reads
 from dpcheck.model.values import SetValue, Value, value_text
 from dpcheck.records import dataclass
 from dpcheck.source import Span
@@ -206,9 +206,8 @@ def _recipe(distribution: program.Parametric | program.Branches, supports: Suppo
         case program.Parametric(word=word, arguments=arguments, policy=policy, span=span):
             row = DISTRIBUTIONS[word]
             if isinstance(policy, program.Unbounded):
-                moved_by = policy.moved_by or Const(0, span)
                 unbounded = partial(_unbounded, row, supports)
-                read = (*arguments, moved_by, Var(TAIL_STATE, span))
+                read = (*arguments, Var(TAIL_STATE, span))
                 return Recipe(f"{word} unbounded", read, span, unbounded)
             bounds = () if policy is None else (policy.lo, policy.hi)
             make = partial(_parametric, row, policy, supports)
@@ -238,7 +237,8 @@ def _number(value: Value, what: str, span: Span) -> Number:
     return value
 
 
-def _integer(value: Value, what: str, span: Span) -> int:
+def integer_of(value: Value, what: str, span: Span) -> int:
+    """Return an integer; raises the mistake of what is none, named by `what`."""
     number = _number(value, what, span)
     if not isinstance(number, int):
         raise _bad(span, f"{what} must be an integer, not {value_text(value)}")
@@ -262,14 +262,14 @@ def checked_argument(
         case "set":
             return (_elements(value, what, span, table),)
         case "integer":
-            return (_integer(value, what, span),)
+            return (integer_of(value, what, span),)
         case "half-integer":
             twice = multiply(2, _number(value, what, span))
             if not isinstance(twice, int):
                 raise _bad(span, f"{what} must be an integer, not {value_text(value)}")
             return (twice,)
         case "count":
-            count = _integer(value, what, span)
+            count = integer_of(value, what, span)
             if count < 0:
                 raise _bad(span, f"{what} must be at least 0, and is {count}")
             return (count,)
@@ -308,8 +308,8 @@ def _ratio(parameter: Parameter, value: Value, span: Span) -> tuple[Whole, Whole
 
 def _window(low: Value, high: Value, policy: program.Policy) -> tuple[int, int]:
     """Return the bounds of a policy, both small enough for a table."""
-    lo = _integer(low, f"the lower bound of `{policy.kind}`", policy.span)
-    hi = _integer(high, f"the upper bound of `{policy.kind}`", policy.span)
+    lo = integer_of(low, f"the lower bound of `{policy.kind}`", policy.span)
+    hi = integer_of(high, f"the upper bound of `{policy.kind}`", policy.span)
     text = f"{value_text(lo)}..{value_text(hi)}"
     if lo > hi:
         raise _bad(policy.span, f"`{policy.kind} {text}` leaves no value")
@@ -359,9 +359,13 @@ def _unbounded(row: BuiltIn, supports: Supports, values: list[Value], span: Span
     for parameter, value in zip(row.parameters, values, strict=False):
         given.extend(checked_argument(parameter, value, span, supports.table))
     tails, state = supports.tails, values[-1]
-    shift = _integer(values[-2], "what is added to noise", span)
     assert tails is not None, "what is wide has tails"
     assert isinstance(state, int), "a tail state is a number"
+    moved = [
+        integer_of(each, "what is added to noise", span)
+        for each in values[len(row.parameters) : -1]
+    ]
+    shift = sum(moved)
     low, high = tails.window.low - 1 - shift, tails.window.high + 1 - shift
     _check_support(high - low + 1)
     try:
@@ -468,8 +472,6 @@ def _policy_reads(policy: program.Policy | program.Unbounded | None) -> tuple[Ex
     match policy:
         case program.Policy(lo=lo, hi=hi):
             return (lo, hi)
-        case program.Unbounded(moved_by=shift) if shift is not None:
-            return (shift,)
         case _:
             return ()
 

@@ -7,22 +7,26 @@ shown is one of several kinds (`explore.tails.laws.shown_kinds`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 
 from dpcheck.chain.chain import IntArray
+from dpcheck.chain.sets import distinct_rows
 from dpcheck.diagnostics.structure import ShownStillInUse
 from dpcheck.exact import subtract
-from dpcheck.explore.sampling.distributions import Supports, whole_weights
-from dpcheck.explore.tails.laws import Law, chance, shown_kinds
-from dpcheck.explore.tails.tails import Tails, WindowTooSmall
-from dpcheck.explore.values.codes import FIRST_FAULT
+from dpcheck.explore.sampling.distributions import Supports, integer_of, whole_weights
+from dpcheck.explore.tails.laws import Levels, chance, shown_kinds
+from dpcheck.explore.tails.tails import TAIL_STATE, Tails, WindowTooSmall
+from dpcheck.explore.values.codes import FIRST_FAULT, PLAIN, TRUE, ValueTable
 from dpcheck.explore.values.evaluate import Frame, evaluated
 from dpcheck.explore.values.mistakes import MistakeFault
 from dpcheck.explore.values.weights import are_positive
+from dpcheck.model.evaluation import Fault
+from dpcheck.model.expressions import Expr
 from dpcheck.model.program import Parametric
-from dpcheck.model.values import Beyond
+from dpcheck.model.values import Beyond, SetValue
 from dpcheck.source import Span
 
 
@@ -51,12 +55,12 @@ def revealing(
     return result
 
 
-def _shown(law: Law | None, is_above: bool, tails: Tails, supports: Supports, span: Span) -> int:
+def _shown(law: Levels | None, is_above: bool, tails: Tails, supports: Supports, span: Span) -> int:
     """Return the distribution of what is shown of a number beyond the window, or a fault."""
     window = tails.window
     if law is None:
         return supports.table.fault(MistakeFault(ShownStillInUse(span, (), span.text)))
-    needed = window.with_ratios(ratio for (ratio,) in law)
+    needed = window.with_ratios(ratio for (ratio,) in law.law if ratio != 0)
     if needed != window:
         raise WindowTooSmall(needed)
     end, sign = (window.high, 1) if is_above else (window.low, -1)
@@ -72,3 +76,65 @@ def _shown(law: Law | None, is_above: bool, tails: Tails, supports: Supports, sp
     kinds = [Beyond(is_above, bound, k, False, n) for k in range(1, n + 1)]
     codes += [supports.table.code(kind) for kind in kinds]
     return supports.add(whole_weights(codes, [*chances, *farther], span, supports.table))
+
+
+def resolving(
+    distribution: Parametric,
+    node: int,
+    frame: Frame,
+    live: tuple[str, ...],
+    tails: Tails,
+    supports: Supports,
+) -> IntArray:
+    """Return the number of each row's distribution [n_rows] of how far wide numbers are apart.
+
+    That matters between any two numbers of the group. The gap next to the window matters if one of
+    them is not on its other side, or one that is moved towards it stays in a variable.
+    """
+    group, (_, stays, *added) = tails.wide.arriving[node], distribution.arguments
+    stay = bool((evaluated(stays, frame, supports.table) == TRUE).all())
+    try:
+        low, high = _added(added, frame, supports.table)
+    except Fault as mistake:
+        return np.full(frame.n_rows, supports.table.fault(mistake))
+    farthest = int((high - low).max(initial=0))
+    tails.farthest = max(farthest, tails.farthest)
+    if stay:
+        tails.moved[node] = max(farthest, tails.moved.get(node, 0))
+    numbers = [frame[name] for name in tails.wide.groups[group] if name in live]
+    is_one_not = [
+        np.any([(way * one <= way * end) & (one < PLAIN) for one in numbers], axis=0)
+        for way, end in ((1, tails.window.high), (-1, tails.window.low))
+    ]
+    columns = [frame[TAIL_STATE], high - low, is_one_not[0] | (stay & (low < 0))]
+    columns.append(is_one_not[1] | (stay & (high > 0)))
+    first, of_row = distinct_rows([column.astype(np.int64) for column in columns])
+    known, found = supports.known("resolve", distribution.span), []
+    for key in zip(*(column[first].tolist() for column in columns), strict=True):
+        if key not in known:
+            state, reach, above, below = key
+            ways = tails.states.resolving(state, reach, (1 - above, 1 - below))
+            codes, chances = zip(*ways, strict=True)
+            known[key] = supports.add(
+                whole_weights(list(codes), chances, distribution.span, supports.table)
+            )
+        found.append(known[key])
+    return np.array(found, np.int64)[of_row]
+
+
+def _added(added: Sequence[Expr], frame: Frame, table: ValueTable) -> tuple[IntArray, IntArray]:
+    """Return the least and the greatest sum of some numbers added to wide ones, each [n_rows].
+
+    Raises a `Fault` where one is no integer.
+    """
+    low, high = np.zeros((2, frame.n_rows), np.int64)
+    for expr in added:
+        codes = evaluated(expr, frame, table)
+        for code in np.unique(codes[codes < FIRST_FAULT]).tolist():
+            value = table.value(code)
+            items = value.items if isinstance(value, SetValue) else (value,)
+            ends = [integer_of(each, "what is added to noise", expr.span) for each in items]
+            rows = codes == code
+            low[rows] += min([0, *ends])
+            high[rows] += max([0, *ends])
+    return low, high

@@ -3,28 +3,37 @@
 A number with geometric noise of ratio r is beyond the window's end by j = 1, 2, ... with
 probability (1-r) r^(j-1), wherever its center in the window is: noise has no memory. Numbers beyond
 the end stand on *levels*, nearest first; equal numbers share one. Between the levels are *gaps*,
-which are at least 1, and the first gap begins at the window's end. A law is
+and the first gap begins at the window's end. A gap is b + g long, with a known *base* b >= 0 and
 
-    P(gaps = g) = Σ_k c_k Π_i ρ_ki^(g_i - 1),        a mapping from (ρ_k1, ρ_k2, ...) to c_k.
+    P(g_1, g_2, ...) = Σ_k c_k Π_i ρ_ki^(g_i - 1),     a mapping from (ρ_k1, ρ_k2, ...) to c_k.
 
-A new number X goes up gap by gap. With j = g_1 + ... + g_(i-1) + x in gap i of length x + y,
+A ratio 0 says that g is 1 (0^0 is 1), so that the gap is known: in all terms, or in none. A new
+number above i gaps is at j = Σ_(h<=i) (b_h + g_h), which has the probability
 
-    (1-r) r^(j-1) ρ_i^(x+y-1) Π_(h<i) ρ_h^(g_h-1)
-        = (1-r) r^(i-1) ρ_i · Π_(h<i) (ρ_h r)^(g_h-1) · (ρ_i r)^(x-1) · ρ_i^(y-1),
+    (1-r) r^(j-1) = (1-r) r^(i-1+Σ b_h) · Π_(h<=i) r^(g_h-1),
 
-so the law stays one of this form; likewise where X stands on a level or above all. A level that
+so the law stays one of this form. It stands on a level, above all, or inside of a gap: at
+x = 1, ..., b-1 there, and otherwise x = b-1 + x', y = y' split b + g, so that g = x' + y' - 1 and
+ρ^(g-1) = ρ^(x'-1) ρ^(y'-1); where b is 0, g = x' + y' and there is another factor ρ. A level that
 nobody stands on any more is forgotten: its two gaps become one, of which
 
     Σ_(g+h=n) ρ^(g-1) σ^(h-1) = (σ^(n-1) - ρ^(n-1)) / (σ - ρ),
 
-or, if it is the last, its gap is summed out. In every term ρ_1 < ρ_2 < ... < 1: a new number only
-multiplies the ratios of gaps below it by r < 1, splits ρ into ρr < ρ, or adds r above ρr; so
-σ - ρ is never 0. Different mappings are different laws: exponentials are linearly independent.
+or, if it is the last, its gap is summed out. Without known gaps, in every term ρ_1 < ρ_2 < ... < 1:
+a new number only multiplies the ratios of gaps below it by r < 1, splits ρ into ρr < ρ, or adds r
+above ρr; so σ - ρ is never 0. Different mappings are different laws: exponentials are linearly
+independent.
+
+What a number is moved by, z + x, stands x farther: in the first b of a gap, or next to its end.
+So it has a place among the others where gaps are *resolved*: each is known, or b is at least x.
+Levels have whole numbers as *codes*, by which they are compared as the numbers are, moved ones
+too: a gap that is not known is 2b + 1 long there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import accumulate
 from math import comb
 from typing import Final
 
@@ -35,53 +44,125 @@ Ratios = tuple[Number, ...]
 Law = Mapping[Ratios, Number]
 """By the ratios of all gaps: the coefficient, which is never 0."""
 
-NO_LEVELS: Final[Law] = {(): 1}
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """What is known of the levels beyond one end: the bases of gaps, and the law of the rest."""
+
+    bases: tuple[int, ...]
+    law: Law
+
+    def is_known(self, gap: int) -> bool:
+        """Return whether the length of a gap (from 0) is known."""
+        return next(iter(self.law))[gap] == 0
+
+    @property
+    def codes(self) -> tuple[int, ...]:
+        """The codes of the levels, as steps beyond the window."""
+        lengths = (b + 1 if self.is_known(i) else 2 * b + 1 for i, b in enumerate(self.bases))
+        return tuple(accumulate(lengths))
+
+
+NO_LEVELS: Final = Levels((), {(): 1})
 
 
 @dataclass(frozen=True, eq=False)
 class Place:
     """Where a new number may stand: on `level` (from 1), with others if `is_shared`.
 
-    If not, levels from there on are one further away than before. `law` is what is known then.
+    If not, levels from there on are one further away than before. `levels` are known then.
     """
 
     level: int
     is_shared: bool
     probability: Number
-    law: Law
+    levels: Levels
 
 
-def n_levels(law: Law) -> int:
-    """Return the number of levels."""
-    return len(next(iter(law)))
-
-
-def places(law: Law, ratio: Number) -> Iterator[Place]:
+def places(levels: Levels, ratio: Number) -> Iterator[Place]:
     """Yield every place where a new number with this ratio may stand, beyond the window's end."""
-    n = n_levels(law)
-    for gap in range(n):
-        inside = {_split(r, gap, ratio): multiply(c, r[gap]) for r, c in law.items()}
-        yield _place(gap, False, inside, ratio)
-        yield _place(gap, True, {_thinned(r, gap + 1, ratio): c for r, c in law.items()}, ratio)
-    yield _place(n, False, {(*_thinned(r, n, ratio), ratio): c for r, c in law.items()}, ratio)
+    n = len(levels.bases)
+    for gap, base in enumerate(levels.bases):
+        ways = [_cut(levels, gap, x) for x in range(1, base)]
+        terms = {
+            (*r[: gap + 1], *r[gap:]): c if base else multiply(c, r[gap])
+            for r, c in levels.law.items()
+        }
+        bases = (*levels.bases[:gap], max(base - 1, 0), 0, *levels.bases[gap + 1 :])
+        for way in (*ways, Levels(bases, terms)):
+            yield from _place(way, gap + 1, False, ratio)
+        yield from _place(levels, gap + 1, True, ratio)
+    top = Levels((*levels.bases, 0), {(*r, 1): c for r, c in levels.law.items()})
+    yield from _place(top, n + 1, False, ratio)
 
 
-def _thinned(ratios: Ratios, n: int, ratio: Number) -> Ratios:
-    """Return the ratios with the first n of them multiplied by that of a number beyond them."""
-    return (*(multiply(one, ratio) for one in ratios[:n]), *ratios[n:])
-
-
-def _split(ratios: Ratios, gap: int, ratio: Number) -> Ratios:
-    """Return the ratios of the gaps where a new number stands inside of one."""
-    return (*_thinned(ratios[: gap + 1], gap + 1, ratio), *ratios[gap:])
-
-
-def _place(gaps_below: int, is_shared: bool, terms: Law, ratio: Number) -> Place:
-    """Return a place by its terms, up to their common factor (1-r) r^gaps_below."""
+def _place(levels: Levels, level: int, is_shared: bool, ratio: Number) -> Iterator[Place]:
+    """Yield a place by the levels with it, before its probability; none if that is 0."""
+    terms = {
+        (*(multiply(one, ratio) for one in r[:level]), *r[level:]): c for r, c in levels.law.items()
+    }
     mass = total(terms)
-    factor = multiply(subtract(1, ratio), power(ratio, gaps_below))
-    law = {ratios: divide(coefficient, mass) for ratios, coefficient in terms.items()}
-    return Place(gaps_below + 1, is_shared, multiply(factor, mass), law)
+    if mass != 0:
+        factor = power(ratio, level - 1 + sum(levels.bases[:level]))
+        chance = multiply(multiply(subtract(1, ratio), factor), mass)
+        yield Place(level, is_shared, chance, Levels(levels.bases, _divided(terms, mass)))
+
+
+def _divided(terms: Law, mass: Number) -> Law:
+    return {ratios: divide(coefficient, mass) for ratios, coefficient in terms.items()}
+
+
+def _cut(levels: Levels, gap: int, low: int) -> Levels:
+    """Return the levels with one more, so many steps above a gap's lower end, within its base."""
+    base = levels.bases[gap]
+    bases = (*levels.bases[:gap], low - 1, base - low, *levels.bases[gap + 1 :])
+    return Levels(bases, {(*r[:gap], 0, *r[gap:]): c for r, c in levels.law.items()})
+
+
+def with_level(levels: Levels, code: int) -> Levels:
+    """Return the levels with one more, at a code where it has a place."""
+    codes = (0, *levels.codes)
+    gap = sum(other < code for other in codes) - 1
+    low = code - codes[gap]
+    if gap == len(levels.bases):
+        law = {(*r, 0): c for r, c in levels.law.items()}
+        return Levels((*levels.bases, low - 1), law)
+    base, high = levels.bases[gap], codes[gap + 1] - code
+    if low <= base:
+        return _cut(levels, gap, low)
+    assert 0 < high <= base, "gaps are resolved first"
+    bases = (*levels.bases[:gap], base - high, high - 1, *levels.bases[gap + 1 :])
+    return Levels(bases, {(*r[: gap + 1], 0, *r[gap + 1 :]): c for r, c in levels.law.items()})
+
+
+def resolved(levels: Levels, reach: int, first: int) -> list[tuple[Levels, Number]]:
+    """Return with their probabilities all that the levels may be, gaps resolved from one on.
+
+    Each of these is known then, or its base is at least `reach`.
+    """
+    found: list[tuple[Levels, Number]] = [(levels, 1)]
+    for gap in range(first, len(levels.bases)):
+        base = levels.bases[gap]
+        if base >= reach or levels.is_known(gap):
+            continue
+        found = [
+            (Levels((*one.bases[:gap], b, *one.bases[gap + 1 :]), law), multiply(chance, mass))
+            for one, chance in found
+            for b, law, mass in _lengths(one.law, gap, base, reach)
+        ]
+    return found
+
+
+def _lengths(law: Law, gap: int, base: int, reach: int) -> Iterator[tuple[int, Law, Number]]:
+    """Yield the base of a gap, the law and the probability, if it is known or not below a reach."""
+    for b in range(base, reach + 1):
+        terms: dict[Ratios, Number] = {}
+        for r, c in law.items():
+            ratio = r[gap] if b == reach else 0
+            _enter(terms, (*r[:gap], ratio, *r[gap + 1 :]), multiply(c, power(r[gap], b - base)))
+        mass = total(terms)
+        if mass != 0:
+            yield b, _divided(terms, mass), mass
 
 
 def total(law: Law) -> Number:
@@ -95,18 +176,25 @@ def total(law: Law) -> Number:
     return result
 
 
-def without(law: Law, level: int) -> Law:
-    """Return the law of the other levels, where nobody stands on this one (from 1) any more."""
+def without(levels: Levels, level: int) -> Levels:
+    """Return the other levels, where nobody stands on this one (from 1) any more."""
     result: dict[Ratios, Number] = {}
-    for ratios, coefficient in law.items():
+    bases, is_last = levels.bases, level == len(levels.bases)
+    is_known = levels.is_known(level - 1) or (not is_last and levels.is_known(level))
+    for ratios, coefficient in levels.law.items():
         below, own, above = ratios[: level - 1], ratios[level - 1], ratios[level:]
-        if not above:
+        if is_last:
             _enter(result, below, divide(coefficient, subtract(1, own)))
-            continue
-        share = divide(coefficient, subtract(above[0], own))
-        _enter(result, (*below, *above), share)
-        _enter(result, (*below, own, *above[1:]), multiply(-1, share))
-    return result
+        elif is_known:
+            _enter(result, (*below, add(own, above[0]), *above[1:]), coefficient)
+        else:
+            share = divide(coefficient, subtract(above[0], own))
+            _enter(result, (*below, *above), share)
+            _enter(result, (*below, own, *above[1:]), multiply(-1, share))
+    if is_last:
+        return Levels(bases[:-1], result)
+    base = bases[level - 1] + bases[level] + is_known
+    return Levels((*bases[: level - 1], base, *bases[level + 1 :]), result)
 
 
 def _enter(law: dict[Ratios, Number], ratios: Ratios, coefficient: Number) -> None:
@@ -116,18 +204,19 @@ def _enter(law: dict[Ratios, Number], ratios: Ratios, coefficient: Number) -> No
         law[ratios] = found
 
 
-def chance(law: Law, step: int) -> Number:
+def chance(levels: Levels, step: int) -> Number:
     """Return the probability that a number, alone beyond the end, is so many steps beyond it."""
     result: Number = 0
-    for (ratio,), coefficient in law.items():
-        result = add(result, multiply(coefficient, power(ratio, step - 1)))
+    (base,) = levels.bases
+    for (ratio,), coefficient in levels.law.items() if step > base else ():
+        result = add(result, multiply(coefficient, power(ratio, step - base - 1)))
     return result
 
 
-def shown_kinds(law: Law, ratios: Ratios, margin: int) -> list[Number] | None:
+def shown_kinds(levels: Levels, ratios: Ratios, margin: int) -> list[Number] | None:
     """Return the probabilities of the kinds of a shown number, far from the window to next to it.
 
-    law: of one level, f(s) = P(margin + 1 + s) = Σ_k a_k ρ_k^s, with ρ_1 > ... > ρ_N the given
+    levels: a single one, f(s) = P(margin + 1 + s) = Σ_k a_k ρ_k^s, with ρ_1 > ... > ρ_N the given
     ratios. In the terms of `exact.exponentials`, D_k being those of f at 0,
 
         f(s) = Σ_k w_k D_k K_k(s)   where   K_k(s) = h_(s-N+k)(ρ_k, ..., ρ_N) / w_k   sums to 1
@@ -136,9 +225,12 @@ def shown_kinds(law: Law, ratios: Ratios, margin: int) -> list[Number] | None:
     with probability w_k D_k, knows at least as much as one who is shown s. The ratio of D_1 between
     two laws is the limit for large s, and that of D_N the one at s = 0: both are approached or
     attained. None if some D_k is negative: with a wider margin none is, since a_1 has the least
-    power of all.
+    power of all. So it is where the number may be known, or not yet have this law, next to the
+    margin.
     """
-    values = [chance(law, margin + step) for step in range(1, len(ratios) + 1)]
+    if margin < levels.bases[0] + levels.is_known(0):
+        return None
+    values = [chance(levels, margin + step) for step in range(1, len(ratios) + 1)]
     found: list[Number] = []
     weight: Number = 1
     for ratio, each in zip(reversed(ratios), reversed(differences(values, ratios)), strict=True):

@@ -2,24 +2,35 @@
 
 Inside of the window a wide variable has its value as code. Beyond, the code is the window's end and
 as many steps as the level it stands on is away: so codes are ordered as the numbers themselves, and
-every comparison, choice and copy is what it is for other integers. A column for each group says
-which laws hold beyond both ends (`TailStates`).
+every comparison, choice, copy and (where gaps are resolved) sum with a number that has bounds is
+what it is for other integers. A column for each group says which laws hold beyond both ends
+(`TailStates`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cmp_to_key
+from itertools import product
 
 import numpy as np
 
 from dpcheck.chain.arrays import marked
 from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.chain.sets import distinct_rows
-from dpcheck.exact import ExpNumber, Number, Rational, ceil, compare, floor
-from dpcheck.explore.tails.laws import NO_LEVELS, Law, Place, Ratios, places, without
+from dpcheck.exact import ExpNumber, Number, Rational, ceil, compare, floor, multiply
+from dpcheck.explore.tails.laws import (
+    NO_LEVELS,
+    Levels,
+    Place,
+    Ratios,
+    places,
+    resolved,
+    with_level,
+    without,
+)
 from dpcheck.explore.tails.wide import Wide
-from dpcheck.explore.values.codes import FIRST_FAULT, PLAIN, UNASSIGNED, ValueTable
+from dpcheck.explore.values.codes import FALSE, FIRST_FAULT, PLAIN, UNASSIGNED, ValueTable
 from dpcheck.explore.values.evaluate import Frame, evaluated
 from dpcheck.model.values import ArrayValue, Beyond, SetValue, Value, value_text
 from dpcheck.records import dataclass, field, replace
@@ -100,10 +111,10 @@ class Tail:
     """What is known of the numbers of a group beyond one end of the window.
 
     `seen` says for each level what was seen beside it, on some run that leads there; it is for
-    people, and None where it cannot be told. Tails with one law are one tail.
+    people, and None where it cannot be told. Tails with equal levels are one tail.
     """
 
-    law: Law = field(default_factory=lambda: NO_LEVELS)
+    levels: Levels = field(default_factory=lambda: NO_LEVELS)
     seen: tuple[Seen, ...] = ()
 
     def after(self, place: Place) -> Tail:
@@ -116,15 +127,18 @@ class Tail:
         if not place.is_shared:
             are_all_live = all(one is not None and sum(one) == n - 1 for one in self.seen)
             seen.insert(k, (k, n - k) if are_all_live else None)
-        return Tail(place.law, tuple(seen))
+        return Tail(place.levels, tuple(seen))
 
-    def with_levels(self, kept: set[int]) -> Tail:
-        """Return the tail where nobody stands on the other levels any more."""
-        law = self.law
-        for level in range(len(self.seen), 0, -1):
-            if level not in kept:
-                law = without(law, level)
-        return Tail(law, tuple(self.seen[level - 1] for level in sorted(kept)))
+    def with_levels(self, kept: Sequence[int]) -> Tail:
+        """Return the tail with levels at some codes, ascending, and no others."""
+        levels, seen = self.levels, dict(zip(self.levels.codes, self.seen, strict=True))
+        for code in reversed(kept):  # those below keep their codes
+            levels = levels if code in seen else with_level(levels, code)
+        every = sorted({*seen, *kept})
+        for level in range(len(every), 0, -1):
+            if every[level - 1] not in kept:
+                levels = without(levels, level)
+        return Tail(levels, tuple(seen.get(code) for code in kept))
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,15 +155,16 @@ class TailState:
 
 @dataclass(frozen=True, eq=False)
 class Arrival:
-    """A new number beyond the window: on which level, and the number of the state after it.
+    """A new number beyond the window, so many `steps`, and the number of the state after it.
 
-    Numbers on levels from there on move one level away, unless the level is shared.
+    Others stand so many steps beyond as `moved` says; all are negative below. No steps: nothing
+    is new but what is known.
     """
 
-    is_above: bool
-    level: int
+    steps: int
     is_shared: bool
     state: int
+    moved: Mapping[int, int]
 
 
 class TailStates:
@@ -160,28 +175,29 @@ class TailStates:
         self.window = window
         self.states: list[TailState] = []
         self.arrivals: list[Arrival] = []
-        self._numbers: dict[tuple[frozenset[object], frozenset[object]], int] = {}
+        self._numbers: dict[tuple[object, ...], int] = {}
         self._settled: dict[tuple[int, ...], tuple[int, ...]] = {}
         self.most_beyond: Number = 0  # the largest probability of a draw to lie beyond
         self.ratios: dict[Span, set[Number]] = {}  # of what is drawn at a place
         self._number(TailState(Tail(), Tail()))
 
     def _number(self, state: TailState) -> int:
-        key = frozenset(state.above.law.items()), frozenset(state.below.law.items())
+        ends = state.above.levels, state.below.levels
+        key = tuple((each.bases, frozenset(each.law.items())) for each in ends)
         found = self._numbers.get(key)
         if found is None:
             found = self._numbers[key] = len(self.states)
             self.states.append(state)
         return found
 
-    def shown(self, state: int, step: int, others: Sequence[int]) -> Law | None:
-        """Return the law of a number that is so many levels beyond the window.
+    def shown(self, state: int, step: int, others: Sequence[int]) -> Levels | None:
+        """Return the law of a number that is so many steps beyond the window.
 
         None if others that are still live are beyond the same end.
         """
         if any(other * step > 0 for other in others):
             return None
-        return self.states[state].beyond(is_above=step > 0).with_levels({abs(step)}).law
+        return self.states[state].beyond(is_above=step > 0).with_levels((abs(step),)).levels
 
     def arriving(
         self, state: int, ratio: Number, span: Span, *, is_above: bool
@@ -189,16 +205,44 @@ class TailStates:
         """Return the codes of all ways to arrive beyond one end, with their probabilities."""
         before = self.states[state]
         self.ratios.setdefault(span, set()).add(ratio)
-        tail, found = before.beyond(is_above=is_above), []
-        for place in places(tail.law, ratio):
-            after = tail.after(place)
-            number = self._number(
-                TailState(after, before.below) if is_above else TailState(before.above, after)
-            )
-            arrival = Arrival(is_above, place.level, place.is_shared, number)
-            found.append((FIRST_ARRIVAL + len(self.arrivals), place.probability))
-            self.arrivals.append(arrival)
+        tail, found, sign = before.beyond(is_above=is_above), [], 1 if is_above else -1
+        for place in places(tail.levels, ratio):
+            after, codes = tail.after(place), list(place.levels.codes)
+            code = codes[place.level - 1] if place.is_shared else codes.pop(place.level - 1)
+            moved = _moved(tail.levels.codes, codes, sign)
+            ends = (after, before.below) if is_above else (before.above, after)
+            arrival = self._arrival(TailState(*ends), sign * code, moved, is_shared=place.is_shared)
+            found.append((arrival, place.probability))
         return found
+
+    def resolving(
+        self, state: int, reach: int, firsts: tuple[int, int]
+    ) -> list[tuple[int, Number]]:
+        """Return the codes of all that is known where gaps are resolved, with probabilities.
+
+        firsts: from which gap on, above and below. Where nothing changes the code is no arrival.
+        """
+        above, below = self.states[state].above, self.states[state].below
+        ups, downs = (
+            resolved(above.levels, reach, firsts[0]),
+            resolved(below.levels, reach, firsts[1]),
+        )
+        if [(up, down) for up, _ in ups for down, _ in downs] == [(above.levels, below.levels)]:
+            return [(FALSE, 1)]
+        found = []
+        for (up, chance), (down, other) in product(ups, downs):
+            moved = _moved(above.levels.codes, up.codes, 1)
+            moved |= _moved(below.levels.codes, down.codes, -1)
+            ends = TailState(Tail(up, above.seen), Tail(down, below.seen))
+            found.append((self._arrival(ends, 0, moved), multiply(chance, other)))
+        return found
+
+    def _arrival(
+        self, after: TailState, steps: int, moved: Mapping[int, int], *, is_shared: bool = False
+    ) -> int:
+        """Return the code of a new arrival."""
+        self.arrivals.append(Arrival(steps, is_shared, self._number(after), moved))
+        return FIRST_ARRIVAL + len(self.arrivals) - 1
 
     def settled(self, state: int, steps: Sequence[int]) -> tuple[int, ...]:
         """Return the state where only some numbers are live, and their steps in it.
@@ -211,19 +255,21 @@ class TailStates:
             before = self.states[state]
             up = sorted({step for step in steps if step > 0})
             down = sorted({-step for step in steps if step < 0})
-            number = self._number(
-                TailState(before.above.with_levels(set(up)), before.below.with_levels(set(down)))
-            )
-            rank = {step: k for k, step in enumerate(up, start=1)} | {0: 0}
-            rank |= {-step: -k for k, step in enumerate(down, start=1)}
-            found = self._settled[key] = (number, *(rank[step] for step in steps))
+            above, below = before.above.with_levels(up), before.below.with_levels(down)
+            moved = _moved(up, above.levels.codes, 1) | _moved(down, below.levels.codes, -1)
+            number = self._number(TailState(above, below))
+            found = self._settled[key] = (number, *(moved.get(step, step) for step in steps))
         return found
 
     def text(self, state: int, step: int) -> str:
         """Return what is known of a number so many levels beyond the window: `> 5, ...`."""
-        is_above = step > 0
-        seen = self.states[state].beyond(is_above=is_above).seen[abs(step) - 1]
-        bound = self.window.high if is_above else self.window.low
+        is_above, sign = step > 0, 1 if step > 0 else -1
+        tail = self.states[state].beyond(is_above=is_above)
+        level = tail.levels.codes.index(abs(step))
+        seen, end = tail.seen[level], self.window.high if is_above else self.window.low
+        bound = end + sign * sum(tail.levels.bases[: level + 1])
+        if all(map(tail.levels.is_known, range(level + 1))):
+            return f"= {value_text(bound + sign * (level + 1))}"
         parts = [value_text(Beyond(is_above, bound))]
         for count, side in zip(seen or (), ("below", "above"), strict=False):
             where = side if is_above else {"below": "above", "above": "below"}[side]
@@ -239,6 +285,8 @@ class Tails:
         self.wide, self.window, self.table = wide, window, table
         self.states = TailStates(window)
         self.met = Window()  # all that wide numbers may meet
+        self.farthest = 0  # that any is moved at once
+        self.moved: dict[int, int] = {}  # by node, how far those are that stay in variables
         self.has_sure_kinds = True  # positive for all values of a parameter: see `reveal`
 
     @property
@@ -250,14 +298,14 @@ class Tails:
         """Return the columns of the groups that a node reads or writes."""
         return tuple(map(state_column, self.wide.touching.get(node, ())))
 
-    def column_of(self, name: str) -> str:
-        """Return the column of the group of a wide variable."""
-        return state_column(self.wide.group_of(name))
-
     def check(self, node: int, frame: Frame) -> None:
         """Raise `WindowTooSmall` where wide numbers may meet others outside of the window."""
+        met = Window()
         for guard in self.wide.guards.get(node, ()):
-            self.met = with_codes(self.met, evaluated(guard, frame, self.table), self.table)
+            met = with_codes(met, evaluated(guard, frame, self.table), self.table)
+        if met.low <= met.high:
+            met = Window(met.low - self.farthest, met.high + self.farthest)
+        self.met = self.met.with_values_of(met)
         needed = self.window.with_values_of(self.met)
         if needed != self.window:
             raise WindowTooSmall(needed)
@@ -272,11 +320,13 @@ class Tails:
         changed: dict[str, IntArray] = {}
         for group, names in enumerate(self.wide.groups):
             column = state_column(group)
-            if column not in live or not (states := frame[column]).any():
+            if column not in live:
                 continue
-            kept = [name for name in names if name in live]
+            states, kept = frame[column], [name for name in names if name in live]
             codes = [frame[name] for name in kept]
             steps = [self._steps(column) for column in codes]
+            if not (states.any() or np.any(steps)):
+                continue
             first, of_row = distinct_rows([states, *steps])
             rows = zip(states[first].tolist(), *(s[first].tolist() for s in steps), strict=True)
             found = [self.states.settled(state, after) for state, *after in rows]
@@ -310,7 +360,7 @@ class Tails:
 
     def shown_laws(
         self, group: int, codes: IntArray, frame: Frame, live: Sequence[str]
-    ) -> list[tuple[IntArray, bool, Law | None]]:
+    ) -> list[tuple[IntArray, bool, Levels | None]]:
         """Return rows that show numbers beyond the window: whether above, and their law there.
 
         codes [n_rows] are those of the numbers; the law is None where live ones depend on it.
@@ -327,7 +377,7 @@ class Tails:
         return found
 
     def arrived(
-        self, target: str, drawn: IntArray, frame: Frame, live: Sequence[str]
+        self, node: int, target: str, drawn: IntArray, frame: Frame, live: Sequence[str]
     ) -> tuple[IntArray, IntArray, dict[str, IntArray]]:
         """Return the target's codes after a draw, what was drawn, and the columns that change.
 
@@ -336,7 +386,7 @@ class Tails:
         What was drawn is the same for two states if their numbers may be equal from there on: a
         value in the window, or the level it stands on and whether others do.
         """
-        group = self.wide.group_of(target)
+        group = self.wide.arriving[node]
         column = state_column(group)
         others = [n for n in self.wide.groups[group] if n in live and n != target]
         beyond = marked(drawn >= FIRST_ARRIVAL)
@@ -351,18 +401,27 @@ class Tails:
         numbers, of_row = np.unique(drawn[beyond] - FIRST_ARRIVAL, return_inverse=True)
         for k, number in enumerate(numbers.tolist()):
             arrival, rows = self.states.arrivals[number], beyond[of_row == k]
-            end, sign = (self.window.high, 1) if arrival.is_above else (self.window.low, -1)
-            place = end + sign * arrival.level
-            codes[rows] = place
-            result = Beyond(arrival.is_above, end, arrival.level, arrival.is_shared)
-            results[rows] = self.table.code(result)
+            if arrival.steps:
+                is_above, level = arrival.steps > 0, abs(arrival.steps)
+                end = self.window.high if is_above else self.window.low
+                codes[rows] = end + arrival.steps
+                result = Beyond(is_above, end, level, arrival.is_shared)
+                results[rows] = self.table.code(result)
             if read:
                 changed[column][rows] = arrival.state
-            for name in () if arrival.is_shared else read[1:]:
+            for name in read[1:] if arrival.moved else ():
                 here = changed[name][rows]
-                moves = (sign * here >= sign * place) & (here < PLAIN)
-                changed[name][rows] = here + sign * moves
+                steps = self._steps(here)
+                for old, new in arrival.moved.items():
+                    here = np.where(steps == old, here + (new - old), here)
+                changed[name][rows] = here
         return codes, results, changed
+
+
+def _moved(before: Iterable[int], after: Iterable[int], sign: int) -> dict[int, int]:
+    """Return the new steps beyond an end, for those that changed."""
+    pairs = zip(before, after, strict=True)
+    return {sign * old: sign * new for old, new in pairs if old != new}
 
 
 def state_column(group: int) -> str:

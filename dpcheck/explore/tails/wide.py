@@ -13,6 +13,7 @@ from typing import Final, assert_never
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.structure import ComputedWithUnbounded
 from dpcheck.explore.values.mistakes import spoken
+from dpcheck.model.distributions import DISTRIBUTIONS
 from dpcheck.model.expressions import (
     Apply,
     ArrayVar,
@@ -59,16 +60,18 @@ class Wide:
 
     groups: the variables of each group, sorted. revealing: the nodes that draw what is shown of a
     wide number (see `with_numbers_revealed`), with its group. guards: by node, expressions whose
-    values have to lie in the window while that node runs. touching: by node, the groups it reads or
-    writes. drawing: the nodes that draw a wide variable (and do not copy one), showing: those that
-    output one.
+    values have to lie in the window while that node runs. sums: by node, for each group one of its
+    numbers, and all that is added to such. touching: by node, the groups it reads or writes.
+    arriving: the nodes that draw a wide variable (and do not copy one), or how far some are apart
+    (see `with_sums_resolved`), with their group. showing: those that output one.
     """
 
     groups: tuple[tuple[str, ...], ...]
     revealing: Mapping[int, int]
     guards: Mapping[int, tuple[Expr, ...]]
+    sums: Mapping[int, Mapping[int, tuple[Expr, ...]]]
     touching: Mapping[int, tuple[int, ...]]
-    drawing: frozenset[int]
+    arriving: Mapping[int, int]
     showing: frozenset[int]
 
     @property
@@ -92,7 +95,7 @@ def wide_uses(nodes: tuple[Node, ...]) -> tuple[Wide, list[Mistake]]:
     there is none, and all that is said of them is empty.
     """
     if not any(isinstance(node, Sample) and unbounded_policy(node.distribution) for node in nodes):
-        return Wide((), {}, {}, {}, frozenset(), frozenset()), []
+        return Wide((), {}, {}, {}, {}, {}, frozenset()), []
     drawn: dict[str, Span | None] = {}
     n_known = -1
     while n_known < len(drawn):  # a copy of a wide variable is one
@@ -112,8 +115,9 @@ def wide_uses(nodes: tuple[Node, ...]) -> tuple[Wide, list[Mistake]]:
         groups,
         {k: _group_of(min(one.reveals), groups) for k, one in enumerate(uses) if one.reveals},
         {k: tuple(one.guards) for k, one in enumerate(uses) if one.guards},
+        {k: one.sums_of(groups) for k, one in enumerate(uses) if one.sums},
         touching,
-        frozenset(k for k, one in enumerate(uses) if one.draws),
+        {k: _group_of(min(one.arrives), groups) for k, one in enumerate(uses) if one.arrives},
         frozenset(k for k, one in enumerate(uses) if one.shows),
     )
     return wide, [mistake for one in uses for mistake in one.mistakes]
@@ -140,6 +144,25 @@ def with_numbers_revealed(nodes: tuple[Node, ...], wide: Wide) -> tuple[Node, ..
                 result.append(Sample(name, reveal, None, after, node.span))
             else:
                 result.append(Assign(name, parts[name], None, after, node.span))
+            after = len(result) - 1
+        result[k] = Branch(Const(True, node.span), after, after, False, node.span)
+    return tuple(result)
+
+
+def with_sums_resolved(nodes: tuple[Node, ...], wide: Wide) -> tuple[Node, ...]:
+    """Return the nodes where gaps between wide numbers are resolved before these are in sums.
+
+    What is drawn, by the distribution `resolve`, is how far they are apart, as far as sums tell. It
+    reads a number of the group, whether the sum stays in a variable, and what is added.
+    """
+    result = list(nodes)
+    for k, sums in wide.sums.items():
+        node, after = nodes[k], len(result)
+        result.append(node)
+        stays = Const(not isinstance(node, Branch | Output), node.span)
+        for one, *added in sums.values():
+            resolve = Parametric("resolve", (one, stays, *added), None, node.span)
+            result.append(Sample(f"apart~{k}", resolve, None, after, node.span))
             after = len(result) - 1
         result[k] = Branch(Const(True, node.span), after, after, False, node.span)
     return tuple(result)
@@ -181,8 +204,9 @@ class _Uses:
         self.joined: list[Names] = []
         self.mistakes: list[Mistake] = []
         self.touched: set[str] = set()
-        self.draws = self.shows = False
-        self.reveals = NONE
+        self.sums: list[tuple[Names, Expr]] = []
+        self.shows = False
+        self.arrives = self.reveals = NONE
         self._bound: dict[str, Names] = {}
         self._context: list[Let | Binder] = []
 
@@ -239,7 +263,7 @@ class _Uses:
             self.drawn.setdefault(target, self.drawn[min(names)])
         if target not in self.drawn:
             return
-        self.draws = not names
+        self.arrives = NONE if names else frozenset((target,))
         if within is not None:
             self._refuse("a declared range", frozenset((target,)), within.span)
         self.touched.add(target)
@@ -248,12 +272,17 @@ class _Uses:
     def _distribution(self, distribution: Distribution) -> Names:
         """Return the wide variables of which a result may be a copy."""
         match distribution:
-            case Parametric(arguments=arguments, policy=Unbounded(moved_by=shift), span=span):
-                shift = Const(0, span) if shift is None else shift
-                for argument in (*arguments, shift):
+            case Parametric(word=word, arguments=arguments, policy=Unbounded(), span=span):
+                for argument in arguments:
                     self.narrow(argument, "noise")
-                center = arguments[0] if len(arguments) > 1 else Const(0, span)
-                self._guard(Apply("+", (center, shift), span))
+                n_parameters = len(DISTRIBUTIONS[word].parameters)
+                center = arguments[0] if n_parameters > 1 else Const(0, span)
+                for each in arguments[n_parameters:]:
+                    center = Apply("+", (center, each), span)
+                self._guard(center)
+                return NONE
+            case Parametric(word="resolve", arguments=(one, *_)):
+                self.arrives = self.holds(one)
                 return NONE
             case Parametric(word="reveal", arguments=(argument,)):
                 self.reveals = self._together((argument,))
@@ -356,10 +385,27 @@ class _Uses:
             case "index", (array, index):
                 self.narrow(index, "an index")
                 return NONE.union(*[self.holds(item) for item in _items((array,))])
+            case (("+" | "-"), (left, right)) if (names := self.holds(left)) and not self.holds(
+                right
+            ):
+                added = right if expr.op == "+" else Apply("neg", (right,), right.span)
+                self.sums.append((names, self._closed(added)))
+                return names
+            case "+", (left, right) if (names := self.holds(right)) and not self.holds(left):
+                self.sums.append((names, self._closed(left)))
+                return names
             case op, args:
                 for arg in args:
                     self.narrow(arg, f"`{op}`" if op != "neg" else "`-`")
                 return NONE
+
+    def sums_of(self, groups: tuple[tuple[str, ...], ...]) -> dict[int, tuple[Expr, ...]]:
+        """Return for each group one of its numbers in sums, and all that is added to them."""
+        found: dict[int, tuple[Expr, ...]] = {}
+        for names, added in self.sums:
+            group = _group_of(min(names), groups)
+            found[group] = (*found.get(group, (Var(min(names), added.span),)), added)
+        return found
 
     def _together(self, parts: Iterable[Expr]) -> Names:
         """Return what several values may be copies of; they are compared or chosen among."""
@@ -405,7 +451,11 @@ class _Uses:
                 self._guard(part)
 
     def _guard(self, expr: Expr) -> None:
-        """Let the window hold all values of an expression, for all that is bound around it."""
+        """Let the window hold all values of an expression."""
+        self.guards.append(self._closed(expr))
+
+    def _closed(self, expr: Expr) -> Expr:
+        """Return an expression, or the set of its values, for all that is bound around it."""
         for binding in reversed(self._context):
             if binding.name not in reads(expr):
                 continue
@@ -414,7 +464,7 @@ class _Uses:
             else:
                 where = binding.where
                 expr = Binder("set", binding.name, binding.domain, where, expr, expr.span)
-        self.guards.append(expr)
+        return expr
 
     def _refuse(self, what: str, names: Names, span: Span) -> None:
         name = min(names)

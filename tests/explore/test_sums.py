@@ -1,0 +1,262 @@
+"""Sums of noise without bounds and numbers with bounds: the noise, moved."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import pytest
+
+import dpcheck
+from dpcheck.explore import mechanism
+from tests.checking import check_text, verdicts
+
+WIDTH = 11
+
+SUMS = {
+    "both sides": """
+      t ~ geometric(0, 1/9) POLICY  z ~ geometric(0, 1/8) POLICY
+      output x + z >= 1 + t - x""",
+    "two steps": """
+      z ~ geometric(0, 1/8) POLICY  w ~ geometric(x, 1/9) POLICY
+      y := 2 + z - x  best := y - 1
+      output best > w""",
+    "one-sided noise in an array": """
+      var v[1..3] := 0
+      for i in 1..3 { z ~ geometric_positive(1/8) POLICY  v[i] := i * x + z }
+      output argmax(v)""",
+    "two kinds of noise": """
+      z ~ if x = 0 then geometric(0, 1/8) POLICY else geometric_positive(1/9) POLICY
+      w ~ geometric(1, 1/8) POLICY
+      output max(z + x, w - x) > 1""",
+    "a loop with another number each time": """
+      t ~ geometric(0, 1/8) POLICY  c := 0
+      while c < 2 { z ~ geometric(0, 1/9) POLICY  if z + c > t - x { output up }  c := c + 1 }""",
+    "one sum of two draws": """
+      z ~ geometric(0, 1/8) POLICY  w ~ geometric(0, 1/9) POLICY
+      if z + x > w { z := 2 }
+      output z + x > 1""",
+    "drawn again": """
+      z ~ geometric(0, 1/8) POLICY  output z + x > 0
+      z ~ geometric(0, 1/9) POLICY  output z - x > 0  z := z - x  output z = 1""",
+    "shown": """
+      z ~ geometric_positive(1/8) POLICY
+      output clamp(z + x, -3, 3)""",
+    "one draw in two sums": """
+      t ~ geometric(0, 1/8) POLICY  z ~ geometric(x, 1/9) POLICY
+      output (z > t + 1, z > t, z - x < t - 3)""",
+    "drawn after the noise": """
+      z ~ geometric(0, 1/8) POLICY  w ~ geometric(x, 1/9) POLICY
+      k ~ uniform(0..2)  output z + k > w - x""",
+    "kept and moved again": """
+      best ~ geometric(x, 1/8) POLICY
+      for i in 1..2 {
+        v ~ geometric(0, 1/9) POLICY
+        if v > best { best := v + 1 } else { best := best - x }
+      }
+      output best > 1""",
+    "over a set": """
+      z ~ geometric(0, 1/8) POLICY  w ~ geometric(1, 1/9) POLICY
+      output max(i in 0..x : z + i) > min(i in 0..x : w - i)""",
+    "on both sides of 0": """
+      z ~ geometric(0, 1/8) POLICY  w ~ geometric(0, 1/9) POLICY
+      output z + 3 > w - 3 & z - 3 < w + 3""",
+    "only where it is asked": """
+      z ~ geometric(0, 1/8) POLICY  w ~ geometric(0, 1/9) POLICY
+      output x > 0 & z + 2 div x > w""",
+}
+
+
+@pytest.mark.parametrize("are_moved", [True, False])
+@pytest.mark.parametrize("statements", SUMS.values(), ids=SUMS)
+def test_sums_are_as_with_clamped_noise(statements, are_moved, monkeypatch):
+    """Whether centers are moved first, or gaps beyond the window are resolved."""
+    if not are_moved:
+        monkeypatch.setattr(mechanism, "with_centers_moved", lambda program, _: program)
+
+    def rows(policy):
+        text = f"mechanism m {{ input x in 0..2  adjacent all {statements} }}"
+        return dpcheck.loads(text.replace("POLICY", policy)).target("m").output_distributions()
+
+    exact, near = rows("unbounded"), rows(f"clamped -{WIDTH}..{WIDTH}")
+    for state, row in exact.items():
+        assert sum(row.values()) == 1
+        for shown in row.keys() | near[state].keys():
+            assert abs(float(row.get(shown, 0) - near[state].get(shown, 0))) < 1e-7, (shown, state)
+
+
+@pytest.mark.parametrize(
+    ("statements", "code"),
+    [
+        ("if z > 0 { output a }  output z + x", None),
+        ("output (z + x > 0, z - x > 0)", None),
+        ("output x - z", "DP540"),
+        ("output 2 * z", "DP540"),
+        ("w ~ geometric(x, 1/2) unbounded  output z + w > 0", "DP540"),
+        ("w ~ geometric(x, 1/2) unbounded  output z - w > 0", "DP540"),
+        ("w ~ bernoulli(1/2)  k := if w then 1 else x  output z + k > 0", None),
+        ("k := x  if z + k > 0 { k := 0  output z + k > 0 }", None),
+        ("output max(i in 0..x : z + i)", None),
+        ("if z + 1 > 0 { output z + x }  output z > 3", "DP541"),
+    ],
+)
+def test_no_sums_but_with_numbers_that_have_bounds(statements, code):
+    text = f"""
+mechanism m {{ input x in 0..2  adjacent all  z ~ geometric(0, 1/2) unbounded  {statements} }}
+check m: P>=0 [ F stopped ]
+"""
+    report = check_text(text)
+    codes = {mistake["code"] for mistake in report.get("errors", [])}
+    assert codes == ({code} if code else set())
+    assert code or report["ok"]
+
+
+class Writer:
+    """Writes a random program that moves noise, compares it, and keeps it; for every policy."""
+
+    def __init__(self, seed):
+        self.pick = random.Random(seed).choice
+        self.names = []
+
+    def noise(self):
+        ratio = self.pick(("1/8", "1/9", "1/16"))
+        center = self.pick(("0", "x", "1", "-x"))
+        two_sided = f"geometric({center}, {ratio}) POLICY"
+        return self.pick((two_sided, two_sided, f"geometric_positive({ratio}) POLICY"))
+
+    def number(self):
+        name, other = self.pick(self.names), self.pick(self.names)
+        by = self.pick(("1", "2", "x", "k", "(x - 1)", "(k - 2)"))
+        return self.pick(
+            (
+                name,
+                f"({name} + {by})",
+                f"({name} - {by})",
+                f"({by} + {name} - x)",
+                f"(max({name} + x, {other}) - 1)",
+                f"(if {name} > 0 then {other} + 1 else {name} - k)",
+                f"max(i in 0..x : {name} + i)",
+            )
+        )
+
+    def truth(self):
+        other = self.pick((self.number(), self.number(), "x"))
+        return f"{self.number()} {self.pick(('<', '<=', '>', '>=', '=', '!='))} {other}"
+
+    def statement(self):
+        if len(self.names) < 2:
+            self.names.append(f"v{len(self.names)}")
+            return f"{self.names[-1]} ~ {self.noise()}"
+        name = self.pick(self.names)
+        turn = f"if w + {self.pick('1xk')} > {name} {{ {name} := w + {self.pick('0xk')} }}"
+        return self.pick(
+            (
+                "k ~ uniform(0..2)",
+                f"{name} := {self.number()}",
+                f"if {self.truth()} {{ {name} := {self.number()} }}",
+                f"output {self.truth()}",
+                f"for i in 1..2 {{ w ~ {self.noise()} {turn} }}",
+            )
+        )
+
+    def program(self):
+        lines = ["k := 1", *(self.statement() for _ in range(5))]
+        shown = self.pick((f"argmax(({self.number()}, {self.number()}))", self.truth()))
+        lines.append(self.pick((f"output {shown}", f"output clamp({self.number()}, -2, 2)")))
+        body = "\n  ".join(lines)
+        return f"mechanism m {{\n  input x in 0..2\n  adjacent all\n  {body}\n}}\n"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_sums_are_as_with_clamped_noise(seed):
+    def rows(policy):
+        text = Writer(seed).program().replace("POLICY", policy)
+        return dpcheck.loads(text).target("m").output_distributions()
+
+    exact, near = rows("unbounded"), rows(f"clamped -{WIDTH}..{WIDTH}")
+    for state, row in exact.items():
+        assert sum(row.values()) == 1
+        for shown in row.keys() | near[state].keys():
+            assert abs(float(row.get(shown, 0) - near[state].get(shown, 0))) < 2e-6, (shown, state)
+
+
+def test_two_comparisons_of_one_draw_have_their_closed_form():
+    """P(z = t + 1) is the sum over t of (1-r)^2/(1+r)^2 r^(|t| + |t+1-x|)."""
+    text = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  t ~ geometric(0, 1/2) unbounded
+  z ~ geometric(x, 1/2) unbounded
+  output z > t & !(z > t + 1)
+}
+compute m at x = 0: P=? [ X output = true ]
+compute m at x = 1: P=? [ X output = true ]
+"""
+    found = [Fraction(each["value"]["exact"]) for each in check_text(text)["results"]]
+    scale = Fraction(1, 3) ** 2
+    for x, probability in enumerate(found):
+        terms = (Fraction(1, 2) ** (abs(t) + abs(t + 1 - x)) for t in range(-60, 60))
+        assert abs(float(probability - scale * sum(terms))) < 1e-15
+
+
+def test_theorems_are_the_same_with_noise_that_is_added():
+    text = """
+mechanism svt(k = 3, t = 1) {
+  input q[1..k] in 0..2
+  adjacent linf(q, q') <= 1
+  rho ~ geometric(0, 1/4) unbounded
+  for i in 1..k {
+    nu ~ geometric(0, 1/2) unbounded
+    if q[i] + nu >= t + rho { output top; stop }
+    output bot
+  }
+}
+mechanism count {
+  input x in 0..2
+  adjacent abs(x - x') <= 1
+  z ~ geometric(0, 1/2) unbounded
+  output x + z
+}
+check svt: epsilon = ln(3686/527)
+check count: epsilon = ln 2
+check count at x = 2: P=? [ X output = 4 ] = 1/12
+"""
+    assert check_text(text)["ok"]
+
+
+def test_later_neighbors_draw_the_same_noise_that_each_moves():
+    """The runs with x = 0 and x = 1 part where equal draws are compared with other results."""
+    text = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  z ~ geometric(0, 1/8) POLICY
+  output asked
+  w ~ geometric(0, 1/9) POLICY
+  output w + x > 0
+  output z > 0
+}
+compute m at x = 0: P=? [ X (output = asked & D{ln 9} [ X output = true ]) ]
+compute m at x = 0: P=? [ X X (D{0, 1/2} [ X output = true ]) ]
+"""
+    found = []
+    for policy in ("unbounded", "clamped -9..9"):
+        report = check_text(text.replace("POLICY", policy))
+        assert verdicts(report) == ["value", "value"]
+        found.append([float(each["value"]["decimal"]) for each in report["results"]])
+    assert found[0] == pytest.approx(found[1], abs=1e-7)
+
+
+def test_what_is_added_to_noise_is_an_integer():
+    text = """
+mechanism m {
+  input x in {1/2, 1}
+  adjacent all
+  z ~ geometric(0, 1/2) unbounded
+  output x + z > 0
+}
+check m: dp(1)
+"""
+    (mistake,) = check_text(text)["errors"]
+    assert mistake["message"] == "what is added to noise must be an integer, not 1/2"
