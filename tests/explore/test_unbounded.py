@@ -46,7 +46,7 @@ def random_levels(seed):
         if len(levels.bases) > 1 and pick((True, False)):
             levels = laws.without(levels, pick(range(1, len(levels.bases))))
         if pick((True, False)):
-            levels, _ = pick(laws.resolved(levels, pick((1, 2)), pick((0, 1))))
+            levels, *_ = pick(list(laws.resolved(levels, pick((0, 1)), pick((1, 2)), 1)))
             code = pick(range(1, max(levels.codes, default=0) + 2))
             if code not in levels.codes and len(levels.bases) < 3:
                 levels = laws.with_level(levels, code)
@@ -100,21 +100,25 @@ def test_a_forgotten_level_is_summed_out(seed):
 @pytest.mark.parametrize("seed", range(12))
 def test_gaps_are_resolved_as_far_as_sums_tell(seed):
     levels = random_levels(seed)
-    for reach, first in itertools.product((0, 1, 3), (0, 1)):
-        found = laws.resolved(levels, reach, first)
-        assert sum(chance for _, chance in found) == 1
-        for one, _ in found:
-            gaps = range(first, len(one.bases))
-            assert all(one.is_known(gap) or one.bases[gap] >= reach for gap in gaps)
+    for reach, (gap, way) in itertools.product((0, 1, 4), ((0, 1), (1, 1), (1, -1))):
+        found = list(laws.resolved(levels, gap, reach, way))
+        assert sum(chance for _, chance, _ in found) == 1
+        for one, _, rest in found:
+            left, place = reach, gap
+            while left > 0 and place in range(len(one.bases)):
+                assert one.is_known(place) or one.bases[place] >= left
+                left = left - one.bases[place] - 1 if one.is_known(place) else 0
+                place += way
+            assert max(left, 0) == max(rest, 0)
         for steps, chance in lengths_of(levels, 6):
-            sums = sum(float(part) * mass(one, steps) for one, part in found)
+            sums = sum(float(part) * mass(one, steps) for one, part, _ in found)
             assert isclose(sums, chance, abs_tol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_a_moved_number_stands_as_far_as_it_is_moved(seed):
     """Next to level 1 there is another one, and then the gaps are one less, and 1."""
-    levels = laws.resolved(random_levels(seed), 2, 0)[-1][0]
+    *_, (levels, _, _) = laws.resolved(random_levels(seed), 0, 4, 1)
     before = levels.codes[0]
     for code, moved in ((before - 1, -1), (before + 1, 1)):
         if code in (0, *levels.codes):

@@ -24,7 +24,7 @@ from dpcheck.explore.values.evaluate import Frame, evaluated
 from dpcheck.explore.values.mistakes import MistakeFault
 from dpcheck.explore.values.weights import are_positive
 from dpcheck.model.evaluation import Fault
-from dpcheck.model.expressions import Expr
+from dpcheck.model.expressions import Expr, reads
 from dpcheck.model.program import Parametric
 from dpcheck.model.values import Beyond, SetValue
 from dpcheck.source import Span
@@ -88,10 +88,10 @@ def resolving(
 ) -> IntArray:
     """Return the number of each row's distribution [n_rows] of how far wide numbers are apart.
 
-    That matters between any two numbers of the group. The gap next to the window matters if one of
-    them is not on its other side, or one that is moved towards it stays in a variable.
+    From each that is moved that matters, up to how far it is, for others on that side, and for
+    itself where it stays in a variable.
     """
-    group, (_, stays, *added) = tails.wide.arriving[node], distribution.arguments
+    group, (moved, stays, *added) = tails.wide.arriving[node], distribution.arguments
     stay = bool((evaluated(stays, frame, supports.table) == TRUE).all())
     try:
         low, high = _added(added, frame, supports.table)
@@ -101,22 +101,24 @@ def resolving(
     tails.farthest = max(farthest, tails.farthest)
     if stay:
         tails.moved[node] = max(farthest, tails.moved.get(node, 0))
-    numbers = [frame[name] for name in tails.wide.groups[group] if name in live]
-    is_one_not = [
-        np.any([(way * one <= way * end) & (one < PLAIN) for one in numbers], axis=0)
-        for way, end in ((1, tails.window.high), (-1, tails.window.low))
-    ]
-    columns = [frame[TAIL_STATE], high - low, is_one_not[0] | (stay & (low < 0))]
-    columns.append(is_one_not[1] | (stay & (high > 0)))
-    first, of_row = distinct_rows([column.astype(np.int64) for column in columns])
+    names = [name for name in tails.wide.groups[group] if name in live]
+    first, of_row = distinct_rows([frame[TAIL_STATE], low, high, *(frame[name] for name in names)])
+    columns = (column[first].tolist() for column in (frame[TAIL_STATE], low, high))
     known, found = supports.known("resolve", distribution.span), []
-    for key in zip(*(column[first].tolist() for column in columns), strict=True):
+    for key in zip(*columns, *(frame[name][first].tolist() for name in names), strict=True):
         if key not in known:
-            state, reach, above, below = key
-            ways = tails.states.resolving(state, reach, (1 - above, 1 - below))
-            codes, chances = zip(*ways, strict=True)
+            state, least, most, *codes = key
+            starts = {
+                (code, way)
+                for name, code in zip(names, codes, strict=True)
+                for way, far in ((1, most), (-1, -least))
+                if far and name in reads(moved) and code < PLAIN
+                if stay or any(way * (other - code) > 0 for other in codes if other < PLAIN)
+            }
+            ways = tails.states.resolving(state, most - least, sorted(starts))
+            drawn, chances = zip(*ways, strict=True)
             known[key] = supports.add(
-                whole_weights(list(codes), chances, distribution.span, supports.table)
+                whole_weights(list(drawn), chances, distribution.span, supports.table)
             )
         found.append(known[key])
     return np.array(found, np.int64)[of_row]

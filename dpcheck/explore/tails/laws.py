@@ -135,22 +135,24 @@ def with_level(levels: Levels, code: int) -> Levels:
     return Levels(bases, {(*r[: gap + 1], 0, *r[gap + 1 :]): c for r, c in levels.law.items()})
 
 
-def resolved(levels: Levels, reach: int, first: int) -> list[tuple[Levels, Number]]:
-    """Return with their probabilities all that the levels may be, gaps resolved from one on.
+def resolved(
+    levels: Levels, gap: int, reach: int, step: int
+) -> Iterator[tuple[Levels, Number, int]]:
+    """Yield what the levels may be, with probabilities, gaps resolved one after the other.
 
-    Each of these is known then, or its base is at least `reach`.
+    From a gap on, upwards or downwards, they are known as far as they are within a reach, or the
+    next one's base is at least what is left of it: that stands last.
     """
-    found: list[tuple[Levels, Number]] = [(levels, 1)]
-    for gap in range(first, len(levels.bases)):
-        base = levels.bases[gap]
-        if base >= reach or levels.is_known(gap):
-            continue
-        found = [
-            (Levels((*one.bases[:gap], b, *one.bases[gap + 1 :]), law), multiply(chance, mass))
-            for one, chance in found
-            for b, law, mass in _lengths(one.law, gap, base, reach)
-        ]
-    return found
+    if reach <= 0 or not 0 <= gap < len(levels.bases):
+        yield levels, 1, reach
+        return
+    base, law, number = levels.bases[gap], levels.law, 1
+    is_done = base >= reach or levels.is_known(gap)
+    for b, terms, mass in [(base, law, number)] if is_done else _lengths(law, gap, base, reach):
+        after = Levels((*levels.bases[:gap], b, *levels.bases[gap + 1 :]), terms)
+        left = reach - b - 1 if after.is_known(gap) else 0
+        for one, chance, rest in resolved(after, gap + step, left, step):
+            yield one, multiply(mass, chance), rest
 
 
 def _lengths(law: Law, gap: int, base: int, reach: int) -> Iterator[tuple[int, Law, Number]]:

@@ -9,9 +9,8 @@ what it is for other integers. A column for each group says which laws hold beyo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cmp_to_key
-from itertools import product
 
 import numpy as np
 
@@ -216,26 +215,57 @@ class TailStates:
         return found
 
     def resolving(
-        self, state: int, reach: int, firsts: tuple[int, int]
+        self, state: int, reach: int, starts: Iterable[tuple[int, int]]
     ) -> list[tuple[int, Number]]:
         """Return the codes of all that is known where gaps are resolved, with probabilities.
 
-        firsts: from which gap on, above and below. Where nothing changes the code is no arrival.
+        starts: codes of numbers, and which way gaps from there matter, as far as `reach`. Where
+        nothing changes the code is no arrival.
         """
-        above, below = self.states[state].above, self.states[state].below
-        ups, downs = (
-            resolved(above.levels, reach, firsts[0]),
-            resolved(below.levels, reach, firsts[1]),
-        )
-        if [(up, down) for up, _ in ups for down, _ in downs] == [(above.levels, below.levels)]:
-            return [(FALSE, 1)]
-        found = []
-        for (up, chance), (down, other) in product(ups, downs):
-            moved = _moved(above.levels.codes, up.codes, 1)
-            moved |= _moved(below.levels.codes, down.codes, -1)
-            ends = TailState(Tail(up, above.seen), Tail(down, below.seen))
-            found.append((self._arrival(ends, 0, moved), multiply(chance, other)))
-        return found
+        before = (self.states[state].above, self.states[state].below)
+        found: list[tuple[tuple[Levels, Levels], Number]] = [
+            ((before[0].levels, before[1].levels), 1)
+        ]
+        for code, way in starts:
+            found = [
+                (after, multiply(chance, mass))
+                for ends, chance in found
+                for after, mass in self._resolved(before, ends, code, way, reach)
+            ]
+        ways = []
+        for ends, chance in found:
+            after = TailState(
+                *(Tail(one, tail.seen) for one, tail in zip(ends, before, strict=True))
+            )
+            if len(found) == 1 and self._number(after) == state:
+                return [(FALSE, 1)]
+            moved = _moved(before[0].levels.codes, ends[0].codes, 1)
+            moved |= _moved(before[1].levels.codes, ends[1].codes, -1)
+            ways.append((self._arrival(after, 0, moved), chance))
+        return ways
+
+    def _resolved(
+        self,
+        before: tuple[Tail, Tail],
+        ends: tuple[Levels, Levels],
+        code: int,
+        way: int,
+        reach: int,
+    ) -> Iterator[tuple[tuple[Levels, Levels], Number]]:
+        """Yield what both ends may be, with probabilities, as seen from one number."""
+        low, high = self.window.low, self.window.high
+        side, step = (0 if way > 0 else 1), 1
+        if low <= code <= high:
+            gap, reach = 0, reach - (high - code if way > 0 else code - low)
+        else:
+            side = 0 if code > high else 1
+            level = before[side].levels.codes.index(code - high if code > high else low - code)
+            step = way if code > high else -way
+            gap = level + (step > 0)
+        for one, chance, rest in resolved(ends[side], gap, reach, step):
+            others = resolved(ends[1 - side], 0, rest - (high - low) if step < 0 else 0, 1)
+            for other, mass, _ in others:
+                yield (other, one) if side else (one, other), multiply(chance, mass)
 
     def _arrival(
         self, after: TailState, steps: int, moved: Mapping[int, int], *, is_shared: bool = False

@@ -60,8 +60,8 @@ class Wide:
 
     groups: the variables of each group, sorted. revealing: the nodes that draw what is shown of a
     wide number (see `with_numbers_revealed`), with its group. guards: by node, expressions whose
-    values have to lie in the window while that node runs. sums: by node, for each group one of its
-    numbers, and all that is added to such. touching: by node, the groups it reads or writes.
+    values have to lie in the window while that node runs. sums: by node, for each group the numbers
+    in sums, and all that is added to them. touching: by node, the groups it reads or writes.
     arriving: the nodes that draw a wide variable (and do not copy one), or how far some are apart
     (see `with_sums_resolved`), with their group. showing: those that output one.
     """
@@ -153,15 +153,15 @@ def with_sums_resolved(nodes: tuple[Node, ...], wide: Wide) -> tuple[Node, ...]:
     """Return the nodes where gaps between wide numbers are resolved before these are in sums.
 
     What is drawn, by the distribution `resolve`, is how far they are apart, as far as sums tell. It
-    reads a number of the group, whether the sum stays in a variable, and what is added.
+    reads the numbers in sums, whether these stay in a variable, and what is added.
     """
     result = list(nodes)
     for k, sums in wide.sums.items():
         node, after = nodes[k], len(result)
         result.append(node)
         stays = Const(not isinstance(node, Branch | Output), node.span)
-        for one, *added in sums.values():
-            resolve = Parametric("resolve", (one, stays, *added), None, node.span)
+        for moved, *added in sums.values():
+            resolve = Parametric("resolve", (moved, stays, *added), None, node.span)
             result.append(Sample(f"apart~{k}", resolve, None, after, node.span))
             after = len(result) - 1
         result[k] = Branch(Const(True, node.span), after, after, False, node.span)
@@ -281,8 +281,8 @@ class _Uses:
                     center = Apply("+", (center, each), span)
                 self._guard(center)
                 return NONE
-            case Parametric(word="resolve", arguments=(one, *_)):
-                self.arrives = self.holds(one)
+            case Parametric(word="resolve", arguments=(Apply(args=moved), *_)):
+                self.arrives = NONE.union(*map(self.holds, moved))
                 return NONE
             case Parametric(word="reveal", arguments=(argument,)):
                 self.reveals = self._together((argument,))
@@ -400,11 +400,14 @@ class _Uses:
                 return NONE
 
     def sums_of(self, groups: tuple[tuple[str, ...], ...]) -> dict[int, tuple[Expr, ...]]:
-        """Return for each group one of its numbers in sums, and all that is added to them."""
+        """Return for each group a tuple of its numbers in sums, and all that is added to them."""
         found: dict[int, tuple[Expr, ...]] = {}
         for names, added in self.sums:
-            group = _group_of(min(names), groups)
-            found[group] = (*found.get(group, (Var(min(names), added.span),)), added)
+            group, span = _group_of(min(names), groups), added.span
+            before, *others = found.get(group, (Apply("tuple", (), span),))
+            every = sorted(names | set(reads(before)))
+            moved = Apply("tuple", tuple(Var(name, span) for name in every), span)
+            found[group] = (moved, *others, added)
         return found
 
     def _together(self, parts: Iterable[Expr]) -> Names:
