@@ -103,23 +103,25 @@ def resolving(
         tails.moved[node] = max(farthest, tails.moved.get(node, 0))
     names = [name for name in tails.wide.groups[group] if name in live]
     first, of_row = distinct_rows([frame[TAIL_STATE], low, high, *(frame[name] for name in names)])
-    columns = (column[first].tolist() for column in (frame[TAIL_STATE], low, high))
+    rows = (
+        c[first].tolist() for c in (frame[TAIL_STATE], low, high, *map(frame.__getitem__, names))
+    )
     known, found = supports.known("resolve", distribution.span), []
-    for key in zip(*columns, *(frame[name][first].tolist() for name in names), strict=True):
+    is_moved = [name in set(reads(moved)) for name in names]
+    for state, least, most, *codes in zip(*rows, strict=True):
+        reach, others = most - least, [code for code in codes if code < PLAIN]
+        starts = {
+            (code, way)
+            for code, is_one in zip(codes, is_moved, strict=True)
+            for way, far in ((1, most), (-1, -least))
+            if is_one and far and code < PLAIN
+            if stay or any(way * (other - code) > 0 for other in others)
+        }
+        key = (state, reach, *(each for start in sorted(starts) for each in start))
         if key not in known:
-            state, least, most, *codes = key
-            starts = {
-                (code, way)
-                for name, code in zip(names, codes, strict=True)
-                for way, far in ((1, most), (-1, -least))
-                if far and name in reads(moved) and code < PLAIN
-                if stay or any(way * (other - code) > 0 for other in codes if other < PLAIN)
-            }
-            ways = tails.states.resolving(state, most - least, sorted(starts))
-            drawn, chances = zip(*ways, strict=True)
-            known[key] = supports.add(
-                whole_weights(list(drawn), chances, distribution.span, supports.table)
-            )
+            drawn, chances = zip(*tails.states.resolving(state, reach, sorted(starts)), strict=True)
+            weights = whole_weights(list(drawn), chances, distribution.span, supports.table)
+            known[key] = supports.add(weights)
         found.append(known[key])
     return np.array(found, np.int64)[of_row]
 

@@ -78,10 +78,6 @@ class Window:
         every = sorted({*self.ratios, *ratios}, key=cmp_to_key(compare), reverse=True)
         return replace(self, ratios=tuple(every))
 
-    def with_shown(self, low: int, high: int) -> Window:
-        """Return the window that shows these too."""
-        return replace(self, margin=max(self.margin, self.low - low, high - self.high))
-
     def wider(self) -> Window:
         """Return a window that is about twice as wide, and holds all that is shown."""
         more = 3 + (self.high - self.low) // 2 + self.margin
