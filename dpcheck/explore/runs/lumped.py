@@ -34,15 +34,7 @@ from dpcheck.explore.runs.program_points import Cut
 from dpcheck.explore.runs.raw_graph import Discovered
 from dpcheck.explore.tails.tails import Tails, state_column
 from dpcheck.explore.values.codes import PLAIN, UNASSIGNED
-from dpcheck.model.program import (
-    ChooseDistribution,
-    Distribution,
-    LetDistribution,
-    Parametric,
-    Sample,
-    Unbounded,
-    successors,
-)
+from dpcheck.model.program import Sample, Unbounded, alternatives, successors
 
 T = TypeVar("T")
 
@@ -92,32 +84,20 @@ def _ratios_to_come(
     most = min(MAX_RATIOS, max(_n_free(tails)))
     if most <= 0 or group in tails.wide.revealing.values():
         return [()] * len(flow.nodes)
-    noises = {k: _noises(node.distribution) for k, node in draws.items()}
+    drawn_from = {k: tuple(alternatives(node.distribution)) for k, node in draws.items()}
 
     def drawn(products: frozenset[Number], k: int) -> frozenset[Number] | None:
-        spans = [one.span for one in noises[k] or ()]
+        spans = [one.span for one in drawn_from[k]]
         ratios = set().union(*(tails.states.ratios.get(span, ()) for span in spans))
         found = products | {multiply(product, ratio) for product in products for ratio in ratios}
-        return None if noises[k] is None or len(found) > most else found
+        policies = (getattr(one, "policy", None) for one in drawn_from[k])
+        are_noise = all(isinstance(policy, Unbounded) for policy in policies)
+        return found if are_noise and len(found) <= most else None
 
     one: frozenset[Number] = frozenset({1})
     products = _to_come(flow, draws, one, drawn, frozenset.union)
     key = cmp_to_key(compare)
     return [tuple(sorted(each or (), key=key, reverse=True)) for each in products]
-
-
-def _noises(distribution: Distribution) -> tuple[Parametric, ...] | None:
-    """Return which noise without bounds may be drawn, None where anything else may be."""
-    match distribution:
-        case Parametric(policy=Unbounded()):
-            return (distribution,)
-        case LetDistribution(body=body):
-            return _noises(body)
-        case ChooseDistribution(then=then, orelse=orelse):
-            first, second = _noises(then), _noises(orelse)
-            return None if first is None or second is None else (*first, *second)
-        case _:
-            return None
 
 
 def _n_free(tails: Tails) -> tuple[int, int]:
