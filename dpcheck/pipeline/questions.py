@@ -372,7 +372,7 @@ def _outcome(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
     check, at_values = ready.check, dict[Value, _Ready]()
     if check.for_all is None:
         return _decided(ready, limits)
-    from dpcheck.check.all_values.decide import NOT_SHOWN, decide_for_all
+    from dpcheck.check.all_values.decide import NOT_SHOWN, decide_for_all, violated_somewhere
 
     def at_value(claim: Claim, value: Value) -> Outcome:
         one = _at_value(check, value, limits)
@@ -404,15 +404,23 @@ def _outcome(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
             limits=limits,
         )
 
-    if is_told_in_kinds(explored, check.claim):
-        found = decided_for_all(explored, chain, check.claim, decide_on)
-        if found is None:
-            raise undecided_beyond(explored, for_all.param)
-        outcome = found
-    else:
-        outcome = decide_on(chain, check.claim)
-        verdict = outcome.verdict
-        assert not isinstance(verdict, Undecided) or verdict.limit is not NOT_SHOWN, verdict
+    try:
+        if is_told_in_kinds(explored, check.claim):
+            found = decided_for_all(explored, chain, check.claim, decide_on)
+            if found is None:
+                raise undecided_beyond(explored, for_all.param)
+            outcome = found
+        else:
+            outcome = decide_on(chain, check.claim)
+            verdict = outcome.verdict
+            assert not isinstance(verdict, Undecided) or verdict.limit is not NOT_SHOWN, verdict
+    except LimitReached as reached:
+        if reached.limit.kind != "size" or isinstance(check.claim, QuantityValue):
+            raise
+        shown = violated_somewhere(for_all, partial(at_value, check.claim))
+        if shown is None:
+            raise
+        outcome = shown
     shown_at = None if outcome.all_values is None else outcome.all_values.shown_at
     return outcome, ready if shown_at is None else at_values[shown_at]
 

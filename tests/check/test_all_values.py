@@ -332,3 +332,46 @@ def test_one_expression_is_shown_without_a_table(tmp_path):
     text = called("check", model).stdout
     assert "1 - 2*p" in text
     assert "p in" not in text
+
+
+ENDLESS = """
+param p in (0, 1)
+param eps > 0
+mechanism endless(truth = p) {
+  input x in 0..1
+  adjacent all
+  while true {
+    y ~ bernoulli(if x = 0 then truth else 1/2)
+    output y
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("claim", "at"),
+    [
+        ("endless: dp(ln 3)", "2/3"),  # at 1/2 it holds
+        ("endless: delta(0) <= 1/10", "2/3"),
+        ("endless for p in (1/4, 1/2): dp(ln 3)", "1/3"),
+        ("endless for p in [1/3, 1/2): epsilon <= ln 3", "1/3"),
+        ("endless(truth = 1/(1 + exp(-eps))): dp(eps/2)", "1"),
+        ("endless(truth = 1/(1 + exp(-eps))) for eps in (0, ln 2): dp(eps)", "1/2"),
+    ],
+)
+def test_what_is_too_much_for_all_values_is_violated_where_one_that_is_tried_fails(claim, at):
+    """Without end every probability but 1/2 is told from it; the set may be larger."""
+    refuted, result = check_text(f"{ENDLESS}refute {claim} check {claim}")["results"]
+    assert refuted["ok"]
+    assert result["verdict"] == "violated"
+    (single,) = result["values"]["fails_for"]
+    assert (single["from"]["exact"], single["to"]["exact"]) == (at, at)
+    assert result["values"]["sample"] == at
+    assert result["values"]["at_least"]
+
+
+def test_what_is_too_much_for_all_values_stays_undecided_where_none_fails():
+    claims = "check endless(truth = 1/2 + 0 * p): dp(0) check same: dp(0) compute same: epsilon"
+    same = ENDLESS.replace("endless", "same").replace("if x = 0 then truth else 1/2", "truth")
+    same = same[same.index("mechanism") :]
+    assert verdicts(check_text(f"{ENDLESS}{same}{claims}")) == ["holds", "undecided", "undecided"]

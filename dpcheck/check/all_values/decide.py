@@ -76,6 +76,7 @@ from dpcheck.exact import (
 )
 from dpcheck.exact.line import Chosen, simplest
 from dpcheck.exact.reading import as_budget as as_budget_text
+from dpcheck.exact.roots import rational_between
 from dpcheck.intervals import ParamInterval
 from dpcheck.limits import Limit, Limits, too_large
 from dpcheck.logic.claims import (
@@ -95,7 +96,7 @@ from dpcheck.logic.claims import (
     TightEpsilon,
 )
 from dpcheck.logic.formulas import Private, ProbabilityIs, outermost_numbers
-from dpcheck.records import dataclass
+from dpcheck.records import dataclass, replace
 
 NOT_SHOWN: Final = Limit("size", unit="what a claim is about is not what is seen of a mechanism")
 """Why a claim about a chain that tells less, or more, has no counterexample."""
@@ -159,6 +160,30 @@ def decide_for_all(
             assert_never(claim)
 
 
+def violated_somewhere(for_all: ForAll, at_value: Callable[[Chosen], Outcome]) -> Outcome | None:
+    """Return that a claim fails for a value: the simplest of all, or on either side of a middle.
+
+    For a claim that is too much for all values at once. None if it is not known to fail for these.
+    """
+    conditions = [value for value, _ in for_all.part]
+    line = line_of(for_all.param, conditions, is_exponential=for_all.is_exponential)
+    asked, middle = for_all.asked(line), Root.of(rational_between(line.low, line.high))
+    sides = (True, True, True), (True, False, False), (False, False, True)
+    parts = [Region(line.low, line.high, (middle,), side) for side in sides]
+    found = [_sample(joined(and_, [asked, part]), line, (), for_all) for part in parts]
+    for value in dict.fromkeys(value for value in found if value is not None):
+        outcome = at_value(value)
+        if isinstance(outcome.verdict, Violated):
+            asked_text, end = _asked_text(for_all, line, asked), line.end_at(value)
+            known = AllValues(
+                *(for_all.param.name, asked_text, (ParamInterval(end, end),), exact_text(value)),
+                shown_at=value,
+                is_exact=False,
+            )
+            return replace(outcome, all_values=known)
+    return None
+
+
 # --- true or false -------------------------------------------------------------------------
 
 
@@ -205,12 +230,12 @@ def _truth(
         return undecided[0]
     failing_alone = [v for v, each in outcomes.items() if isinstance(each.verdict, Violated)]
     region = _without(region, outcomes, line)
-    intervals = _with_values(region, failing_alone, setting, line)
+    intervals = _with_values(region, failing_alone, line)
     sample = _sample(region, line, failing_alone, setting.for_all)
     holds_for = _without(joined(and_, [asked, complement(region)]), outcomes, line)
     shown = AllValues(
         setting.for_all.param.name,
-        _asked_text(setting, line, asked),
+        _asked_text(setting.for_all, line, asked),
         intervals,
         None if sample is None else exact_text(sample),
         shown_at=sample,
@@ -542,7 +567,7 @@ def _pieces_outcome(
     """Return pieces as a value."""
     name = setting.for_all.param.name
     word = _WORDS[type(quantity)]
-    asked = _asked_text(setting, line, setting.for_all.asked(line))
+    asked = _asked_text(setting.for_all, line, setting.for_all.asked(line))
     known = AllValues(name, asked, pieces=tuple(pieces))
     return Outcome(value_of_pieces(known, word), coverage, vacuity, all_values=known)
 
@@ -630,13 +655,11 @@ def _without(region: Region, values: Iterable[Chosen], line: Line) -> Region:
     return joined(and_, found)
 
 
-def _with_values(
-    region: Region, values: Iterable[Chosen], setting: Setting, line: Line
-) -> tuple[ParamInterval, ...]:
+def _with_values(region: Region, values: Iterable[Chosen], line: Line) -> tuple[ParamInterval, ...]:
     """Return the intervals of a region and single values, joined where they meet."""
     singles = [ParamInterval(line.end_at(value), line.end_at(value)) for value in values]
     pieces = [Piece(interval, "") for interval in [*line.intervals(region), *singles]]
-    found = _joined_pieces(pieces, setting.for_all.param.name)
+    found = _joined_pieces(pieces, line.param.name)
     return tuple(piece.interval for piece in found)
 
 
@@ -646,9 +669,9 @@ def _closed_ends(for_all: ForAll) -> list[Chosen]:
     return [end for end, has_end in ends if has_end and end is not None]
 
 
-def _asked_text(setting: Setting, line: Line, asked: Region) -> str:
+def _asked_text(for_all: ForAll, line: Line, asked: Region) -> str:
     """Return the values that are asked about, as the language writes them."""
-    shown = _with_values(asked, _closed_ends(setting.for_all), setting, line)
+    shown = _with_values(asked, _closed_ends(for_all), line)
     return " and ".join(interval.text for interval in shown)
 
 
