@@ -45,10 +45,8 @@ def outside(
     failing = {state: wanted for state in known if (wanted := _wanted(relations, known[state]))}
     first, (comparison, bound) = next(iter(failing.items()))
     wants_more = _wants_more(comparison, known[first], bound)
-    worst = first
-    for state in failing:
-        if order(known[state], known[worst]) * (-1 if wants_more else 1) > 0:
-            worst = state
+    by_size = cmp_to_key(order)
+    worst = (min if wants_more else max)(failing, key=lambda state: by_size(known[state]))
     comparison, bound = failing[worst]
     told = bound_amount(known[worst]), _WANTED[comparison], number_amount(bound)
     remarks = [Remark("from", Phrase.of(f"{name(worst)}: ", *told))]

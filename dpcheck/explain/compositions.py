@@ -7,6 +7,7 @@ the n outputs are in the likelier class, c by exact comparison.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cmp_to_key
 
@@ -209,11 +210,7 @@ def _least_count(high: Number, low: Number, n_runs: int, epsilon: Budget) -> int
         product = multiply(power(high, m), power(low, n_runs - m))
         return excess_sign(product, 1, epsilon) > 0
 
-    low_end, high_end = 0, n_runs
-    while low_end < high_end:
-        middle = (low_end + high_end) // 2
-        low_end, high_end = (low_end, middle) if exceeds(middle) else (middle + 1, high_end)
-    return low_end
+    return bisect_left(range(n_runs), True, key=exceeds)
 
 
 def _remarks(kinds: Sequence[Kind]) -> list[Remark]:

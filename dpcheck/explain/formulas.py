@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cmp_to_key
+from functools import cmp_to_key, reduce
 
 import numpy as np
 
@@ -191,11 +191,8 @@ def _tight(formula: Private, gaps: Sequence[Gap]) -> Tight:
 
 def _worst(gaps: Sequence[Gap], formula: Private) -> Gap:
     """Return the gap with the largest excess over the budget of a formula D."""
-    factor, worst = ExpFactor.of(formula.epsilon), gaps[0]
-    for gap in gaps:
-        if _event(gap).exceeds(_event(worst), factor):
-            worst = gap
-    return worst
+    factor = ExpFactor.of(formula.epsilon)
+    return reduce(lambda a, b: b if _event(b).exceeds(_event(a), factor) else a, gaps)
 
 
 def _chances(gaps: Sequence[Gap]) -> list[tuple[Number, Number]]:

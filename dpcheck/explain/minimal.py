@@ -201,12 +201,19 @@ class SmallestEvent:
 
 
 def smallest_event(found: Violations, gap: EventGap) -> SmallestEvent:
-    """Return an event of the fewest sequences that violates the claim, for the pair of a gap."""
+    """Return an event of the fewest sequences that violates the claim, for the pair of a gap.
+
+    For δ = 0 that is any with a positive gap: one that is impossible on the right if there is one,
+    which no ε allows.
+    """
     block = found.evidence.rows.block_of(gap)
+    order = _by_falling_gap(found, block)
+    if found.delta == 0:
+        order.sort(key=lambda j: block.probabilities(j)[1] != 0)
     taken: list[int] = []
     p: Number = 0
     q: Number = 0
-    for j in _by_falling_gap(found, block):
+    for j in order:
         p_j, q_j = block.probabilities(j)
         p, q = add(p, p_j), add(q, q_j)
         taken.append(int(block.sequence[j]))

@@ -8,6 +8,7 @@ the neighbors that it declares, the search is over states.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cmp_to_key
@@ -256,11 +257,7 @@ def _least(subject: Subject, formula: Private) -> Phrase | None:
 
     if not ratios or not holds(ratios[-1]):
         return None
-    low, high = 0, len(ratios) - 1
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(ratios[middle]) else (middle + 1, high)
-    least = epsilon_amount(log(ratios[low]))
+    least = epsilon_amount(log(ratios[bisect_left(ratios[:-1], True, key=holds)]))
     more = "" if formula.delta == 0 else f", {exact_text(formula.delta)}"
     return Phrase.of(f"inner D{{{least.exact}{more}}}, ", least, ": then the claim holds")
 

@@ -187,18 +187,10 @@ def _posterior(
     outputs: Sequence[Weighed], prior: Number, names: tuple[str, ...], *, is_largest: bool
 ) -> Remark:
     """Return the output after which the left one is likeliest, or least likely."""
-    best: tuple[Number, Weighed] | None = None
-    for each in outputs:
-        left, right = multiply(prior, each.p), multiply(subtract(1, prior), each.q)
-        total = add(left, right)
-        if total == 0:
-            continue
-        after = divide(left, total)
-        sign = 1 if best is None else compare(after, best[0])
-        if best is None or sign == (1 if is_largest else -1):
-            best = after, each
-    assert best is not None, "some output is possible"
-    after, found = best
+    rest = subtract(1, prior)
+    weights = [(multiply(prior, each.p), multiply(rest, each.q), each) for each in outputs]
+    known = [(divide(p, add(p, q)), each) for p, q, each in weights if add(p, q) != 0]
+    after, found = falling(known)[0 if is_largest else -1]
     p, q = bare(found.p), bare(found.q)
     text = ("after the output ", found.shown, ": ", p, " against ", q, f", so {names[0]} has ")
     return Remark("attained", Phrase.of(*text, bare(after)))

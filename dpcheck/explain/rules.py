@@ -165,7 +165,7 @@ class Rules:
         if not self.properties:
             return
         atoms_of, bits = self.properties, np.array([each.bits for each in self.properties])
-        least = _estimate(self.found) + 1e-12
+        least = (float_bounds(self.found.delta) or (0.0, 0.0))[0] + 1e-12
         sums = bits @ self.gaps
         single = np.flatnonzero(sums > least)
         for i in single.tolist():
@@ -179,12 +179,6 @@ class Rules:
                 a, b = atoms_of[i], atoms_of[j]
                 joined = a.bits & b.bits if word == "and" else a.bits | b.bits
                 yield Candidate(a.cost + b.cost + more, f"{a.text} {word} {b.text}", joined)
-
-
-def _estimate(found: Violations) -> float:
-    """Return δ, rounded."""
-    bounds = float_bounds(found.delta)
-    return 0.0 if bounds is None else bounds[0]
 
 
 def rules_of(found: Violations, gap: EventGap, cells: InputCells, limits: Limits) -> Rules:

@@ -527,6 +527,10 @@ def _explained(
     check = ready.check
     if check.for_all is not None:
         return None, ()  # no value is rational where it is violated
+    asked, known = ready.whole, outcome.all_values
+    shown_at = None if known is None else known.shown_at
+    if asked is not None and asked.chosen is not None and shown_at is not None:
+        ready = replace(ready, whole=asked.chosen(shown_at).checks[0])
     ready.truths.limits = limits = short_limits(limits)
     subject = Subject(
         *(check.claim, check.at, check.target, ready.explored, ready.chain),

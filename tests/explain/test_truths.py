@@ -402,9 +402,9 @@ def test_no_infinite_factor_stands_beside_a_finite_ratio(tmp_path):
 
 def test_draws_that_have_to_differ_stand_side_by_side(tmp_path):
     text = f"""mechanism m {{{TWO}
-      noise ~ geometric(0, 1/2) clamped -4..4
+      noise ~ geometric(0, 1/2) wrapped 0..8
       coin ~ bernoulli(1/2)
-      output x + noise
+      output (x + noise) mod 9
       if coin {{ output heads }} else {{ output tails }}
     }}
     check m: dp(ln 2 / 2)"""
@@ -412,9 +412,23 @@ def test_draws_that_have_to_differ_stand_side_by_side(tmp_path):
     run = answer.explanation.run
     assert (run.share.exact, run.elsewhere) == ("1", ())
     factors = {(step.variable, step.value, step.right_value): step.factor for step in run.steps}
-    assert factors["noise", "0", "-1"].exact == answer.explanation.inequality.ratio.exact == "2"
+    assert factors["noise", "0", "8"] == answer.explanation.inequality.ratio
     assert [(step.variable, step.right_value) for step in run.same] == [("coin", "")]
-    assert "noise = 0 | -1  1/3   1/6    2\n" in answer_text(answer)
+    assert re.search(r"noise = 0 \| 8  +\d+/\d+ ", answer_text(answer))
+
+
+def test_where_no_budget_is_enough_an_output_shows_it(tmp_path):
+    text = f"""mechanism m {{{TWO}
+      noise ~ geometric(0, 1/2) clamped -4..4
+      output x + noise
+    }}
+    check m: dp(ln 2 / 2)
+    check m: dp(ln 2 / 2, 1/100)"""
+    pure, approximate = explained(text, tmp_path)
+    assert str(pure.tight.text).startswith("epsilon = inf, outputs possible on one side only")
+    assert [str(each) for each in pure.event] == ["-4"]
+    assert pure.inequality.q.exact == "0"
+    assert approximate.inequality.q.exact != "0"
 
 
 def test_nobody_adds_a_name_to_a_number(tmp_path):

@@ -14,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 
+from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.exact import Number, number
 from dpcheck.explain.runs.likeliest import likeliest
 from dpcheck.explore.runs.liveness import flow_of, node_reads
@@ -146,11 +147,12 @@ class ProgramRuns:
             case _:
                 return "end"
 
-    def best(self, inputs: Environment, outputs: Sequence[str], *, ends: bool) -> FoundRun | None:
-        """Return the most probable run that shows just these outputs, and then ends if it `ends`.
+    def best(self, inputs: Environment, wanted: OutputSequence) -> FoundRun | None:
+        """Return the most probable run that shows just these outputs, and ends if they do.
 
         None where there is none, but for runs that go on silently. Raises `LimitReached`.
         """
+        outputs, ends = wanted.outputs, wanted.ending == "stopped"
 
         def following(at: tuple[int, Place]) -> Iterator[tuple[Step, Number, tuple[int, Place]]]:
             n_shown, place = at

@@ -65,24 +65,23 @@ def traced_run(subject: Subject, shown: OutputSequence, states: Sequence[int]) -
     far = low - _FAR, high + _FAR
     mechanism = replace(mechanism, nodes=tuple(_with_bounds(node, *far) for node in written))
     runs = ProgramRuns(mechanism, subject.limits)
-    outputs, ends = shown.outputs, shown.ending == "stopped"
     left, right, *_ = *map(cells.environment, states), None
-    found = runs.best(left, outputs, ends=ends)
+    found = runs.best(left, shown)
     if found is None or not found.steps:
         return None
     ends_drawn = {step.node for step in found.steps if step.value in far}
     if any(runs.nodes[node] != written[node] for node in ends_drawn):
         return None  # an end stands for numbers further out, too
     begin = runs.begin(left), None if right is None else runs.begin(right)
-    steps, is_same = _priced(runs, found, found, begin, ends=ends)
+    steps, is_same = _priced(runs, found, found, begin)
     elsewhere, cut = None, ""
     if right is not None and chances[1] == 0:
         with suppress(Fault):  # of a program that is not made for other noise
-            cut = _cut(mechanism, runs, found, (left, right), outputs, ends=ends)
+            cut = _cut(mechanism, runs, found, (left, right), shown)
     elif right is not None and not is_same:
-        elsewhere = runs.best(right, outputs, ends=ends)
+        elsewhere = runs.best(right, shown)
         if elsewhere is not None and _nodes(elsewhere) == _nodes(found):
-            steps, _ = _priced(runs, found, elsewhere, begin, ends=ends)
+            steps, _ = _priced(runs, found, elsewhere, begin)
             elsewhere = None
     return TracedRun(
         number_amount(divide(found.probability, chances[0])),
@@ -118,9 +117,7 @@ def _cut(
     runs: ProgramRuns,
     found: FoundRun,
     sides: tuple[Environment, Environment],
-    outputs: Sequence[str],
-    *,
-    ends: bool,
+    shown: OutputSequence,
 ) -> str:
     """Return the range of a draw that keeps the right from showing these outputs, if there is one.
 
@@ -135,7 +132,7 @@ def _cut(
         if wider is not None:
             nodes = (*mechanism.nodes[: step.node], wider, *mechanism.nodes[step.node + 1 :])
             own = ProgramRuns(replace(mechanism, nodes=nodes), runs.limits)
-            if own.best(right, outputs, ends=ends) is not None:
+            if own.best(right, shown) is not None:
                 return text
         place = runs.after(place, step.value)
     return ""
@@ -192,12 +189,10 @@ def _priced(
     found: FoundRun,
     followed: FoundRun,
     begin: tuple[Place | None, Place | None],
-    *,
-    ends: bool,
 ) -> tuple[list[RunStep], bool]:
     """Return the steps with what they cost on both sides, and whether the right takes them all.
 
-    On the right the values are those that are `followed`. With `ends`, it also ends after them.
+    On the right the values are those that are `followed`. Where the left ends it ends as well.
     """
     left, right = begin
     steps: list[RunStep] = []
@@ -213,6 +208,7 @@ def _priced(
             right = None if is_over else runs.after(right, own.value)
         steps.append(made)
         left = runs.after(left, step.value)
+    ends = left is not None and runs.kind(left) == "end"
     return steps, right is not None and (not ends or runs.kind(right) == "end")
 
 

@@ -257,11 +257,8 @@ def _others(others: Others, pair: Neighbors | None) -> Iterator[Row]:
     if others.n_pairs > 1:
         is_all = others.is_complete or others.n_violating == others.n_pairs
         least = "" if is_all else "at least "
-        text = f"{least}{others.n_violating:,} of {others.n_pairs:,} pairs violate"
-        if others.is_window:
-            text = (
-                f"{least}{others.n_violating:,} of the {others.n_pairs:,} pairs looked at violate"
-            )
+        the, seen = ("the ", " looked at") if others.is_window else ("", "")
+        text = f"{least}{others.n_violating:,} of {the}{others.n_pairs:,} pairs{seen} violate"
         yield Row("others", text + _worst(others, pair))
 
 
