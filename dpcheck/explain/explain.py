@@ -19,19 +19,7 @@ from dpcheck.explain.runs.deciding_runs import decided
 from dpcheck.explain.runs.traced_run import first_traced
 from dpcheck.explain.subject import Subject
 from dpcheck.limits import Limits
-from dpcheck.logic.claims import (
-    ChannelQuantity,
-    Expectation,
-    ExpectationClaim,
-    FormulaClaim,
-    LeastError,
-    LossQuantity,
-    PathProbability,
-    PrivacyClaim,
-    QuantityClaim,
-    TightDelta,
-    TightEpsilon,
-)
+from dpcheck.logic import claims
 from dpcheck.model.program import Mechanism, Sample, Target
 from dpcheck.records import replace
 
@@ -56,7 +44,7 @@ def explain(subject: Subject, outcome: Outcome) -> Explanation | None:
     made = subject.part("explanation", lambda: _explained(subject, example))
     made = found_against(claim, example) if made is None else made
     is_partial = subject.is_window or subject.explored.window is not None
-    if is_partial and isinstance(claim, PrivacyClaim):
+    if is_partial and isinstance(claim, claims.PrivacyClaim):
         epsilon, delta = claim.epsilon, claim.delta
         tight = subject.part("tight", lambda: asked_tight(subject, epsilon, delta))
         made = replace(made, tight=tight)
@@ -100,7 +88,7 @@ def _are_secrets(target: Target) -> bool:
 
 def _explained(subject: Subject, example: Counterexample) -> Explanation | None:
     """Return why a claim is violated, by what its target is."""
-    if subject.explored.window is not None and not isinstance(subject.claim, FormulaClaim):
+    if subject.explored.window is not None and not isinstance(subject.claim, claims.FormulaClaim):
         # Beyond the window numbers stand for all others of their kind, in more than one way;
         # formulas tell none of them apart.
         return found_against(subject.claim, example)
@@ -112,20 +100,25 @@ def _explained(subject: Subject, example: Counterexample) -> Explanation | None:
 def _explain_one(subject: Subject, example: Counterexample) -> Explanation | None:
     """Return why a claim about one target is violated."""
     match subject.claim:
-        case PrivacyClaim() | QuantityClaim(quantity=TightEpsilon() | TightDelta()):
+        case (
+            claims.PrivacyClaim()
+            | claims.QuantityClaim(quantity=claims.TightEpsilon() | claims.TightDelta())
+        ):
             return explain_event_claim(subject, example)
-        case FormulaClaim():
+        case claims.FormulaClaim():
             return explain_formula(subject, example)
-        case ExpectationClaim() as claim:
+        case claims.ExpectationClaim() as claim:
             return explain_expectation(subject, claim)
-        case QuantityClaim(quantity=LossQuantity() as quantity):
+        case claims.QuantityClaim(quantity=claims.LossQuantity() as quantity):
             return explain_losses(subject, quantity, example)
-        case QuantityClaim(quantity=ChannelQuantity(word=word)):
+        case claims.QuantityClaim(quantity=claims.ChannelQuantity(word=word)):
             return explain_guesses(subject, word)
-        case QuantityClaim(quantity=LeastError() as quantity, bound=bound):
+        case claims.QuantityClaim(quantity=claims.LeastError() as quantity, bound=bound):
             most = None if bound is None else as_number(bound)
             return explain_error(subject, quantity, most, example)
-        case QuantityClaim(quantity=PathProbability() | Expectation()) as claim:
+        case (
+            claims.QuantityClaim(quantity=claims.PathProbability() | claims.Expectation()) as claim
+        ):
             return explain_compared(subject, claim)
         case _:
             return None
@@ -144,7 +137,10 @@ def _explain_arranged(subject: Subject, example: Counterexample) -> Explanation 
         between = subject.part("between", lambda: _between(chain, made.neighbors))
         return replace(made, neighbors=replace(made.neighbors, between=between or ()))
     match subject.claim:
-        case PrivacyClaim() | QuantityClaim(quantity=TightEpsilon() | TightDelta()) as claim:
+        case (
+            claims.PrivacyClaim()
+            | claims.QuantityClaim(quantity=claims.TightEpsilon() | claims.TightDelta()) as claim
+        ):
             return explain_composition(subject, claim, example)
         case _:
             return None

@@ -43,6 +43,7 @@ from dpcheck.explain.inputs import InputCells, input_cells
 from dpcheck.explain.nested import inner_of
 from dpcheck.explain.runs.deciding_runs import deciding_runs
 from dpcheck.explain.subject import Subject
+from dpcheck.logic import formulas as f
 from dpcheck.logic.claims import (
     Expectation,
     ExpectationClaim,
@@ -51,20 +52,9 @@ from dpcheck.logic.claims import (
     QuantityClaim,
 )
 from dpcheck.logic.formula_text import formula_text
-from dpcheck.logic.formulas import (
-    And,
-    Comparison,
-    Not,
-    Or,
-    PathFormula,
-    Private,
-    ProbabilityIs,
-    Relation,
-    StateFormula,
-)
 from dpcheck.records import dataclass, replace
 
-_NEGATED: dict[Comparison, Comparison] = {">=": "<", ">": "<=", "<=": ">", "<": ">="}
+_NEGATED: dict[f.Comparison, f.Comparison] = {">=": "<", ">": "<=", "<=": ">", "<": ">="}
 
 
 def explain_formula(subject: Subject, example: Counterexample) -> Explanation:
@@ -75,13 +65,13 @@ def explain_formula(subject: Subject, example: Counterexample) -> Explanation:
     failing = selected[~subject.truths.at(claim.formula, selected)]
     (formula, failing), *more = false_parts(_positive(claim.formula), failing, subject.truths)
     match formula:
-        case Private():
+        case f.Private():
             made = _private(subject, formula, failing)
-        case ProbabilityIs():
+        case f.ProbabilityIs():
             made = _probability(subject, formula, selected)
-        case Or():
+        case f.Or():
             made = _disjunction(subject, formula, failing)
-        case Not(argument=Private() as private):
+        case f.Not(argument=f.Private() as private):
             made = _negated(subject, private, failing, example)
         case _:
             return as_found(example)
@@ -92,22 +82,22 @@ def explain_formula(subject: Subject, example: Counterexample) -> Explanation:
     return made
 
 
-def _positive(formula: StateFormula, *, is_true: bool = True) -> StateFormula:
+def _positive(formula: f.StateFormula, *, is_true: bool = True) -> f.StateFormula:
     """Return a formula, or what is so where it is false, with `!` before atoms, D and P= only."""
     match formula:
-        case Not(argument=argument):
+        case f.Not(argument=argument):
             return _positive(argument, is_true=not is_true)
-        case And(arguments=arguments) | Or(arguments=arguments):
-            made = And if isinstance(formula, And) == is_true else Or
+        case f.And(arguments=arguments) | f.Or(arguments=arguments):
+            made = f.And if isinstance(formula, f.And) == is_true else f.Or
             parts = (_positive(each, is_true=is_true) for each in arguments)
             return made(tuple(parts), formula.span)
-        case ProbabilityIs(relations=((comparison, bound),)) if not is_true and comparison != "=":
+        case f.ProbabilityIs(relations=((comparison, bound),)) if not is_true and comparison != "=":
             return replace(formula, relations=((_NEGATED[comparison], bound),))
         case _:
-            return formula if is_true else Not(formula, formula.span)
+            return formula if is_true else f.Not(formula, formula.span)
 
 
-def _all_of(subject: Subject, formulas: Sequence[StateFormula]) -> Phrase:
+def _all_of(subject: Subject, formulas: Sequence[f.StateFormula]) -> Phrase:
     """Return weaker formulas in place of those that are false, as far as there are any."""
     parts: list[str | Amount] = ["all of these: "]
     for k, each in enumerate(formulas):
@@ -129,7 +119,7 @@ class Gap:
     q: Number
 
 
-def _gaps(truths: Truths, path: PathFormula, pairs: IntArray) -> list[Gap]:
+def _gaps(truths: Truths, path: f.PathFormula, pairs: IntArray) -> list[Gap]:
     """Return the gap of each pair, pairs [n_pairs, 2]."""
     chances = [truths.probabilities(path, pairs[:, k]) for k in (0, 1)]
     return [
@@ -138,7 +128,7 @@ def _gaps(truths: Truths, path: PathFormula, pairs: IntArray) -> list[Gap]:
     ]
 
 
-def _private(subject: Subject, formula: Private, failing: IntArray) -> Explanation:
+def _private(subject: Subject, formula: f.Private, failing: IntArray) -> Explanation:
     """Return the smallest pair that violates a formula D; failing [n_failing] are its states."""
     truths, cells = subject.truths, input_cells(subject.explored)
     pairs = truths.pairs_at(failing)
@@ -163,7 +153,7 @@ def _private(subject: Subject, formula: Private, failing: IntArray) -> Explanati
     )
 
 
-def _smallest(gaps: Sequence[Gap], cells: InputCells, formula: Private) -> Gap:
+def _smallest(gaps: Sequence[Gap], cells: InputCells, formula: f.Private) -> Gap:
     """Return the gap of the pair that changes least, then of the largest excess."""
     ends = np.array([(gap.left, gap.right) for gap in gaps], np.int64)
     known = cells.places[ends].min(axis=1) >= 0 if cells.values else np.ones(len(gaps), np.bool_)
@@ -179,7 +169,7 @@ def _event(gap: Gap) -> EventGap:
     return EventGap(gap.p, gap.q, 0, True)
 
 
-def _tight(formula: Private, gaps: Sequence[Gap]) -> Tight:
+def _tight(formula: f.Private, gaps: Sequence[Gap]) -> Tight:
     """Return the least ε at the formula's δ, and the least δ at its ε, for pairs that violate."""
     worst = _worst(gaps, formula)
     epsilon = epsilon_amount(least_budget(_chances(gaps), formula.delta))
@@ -189,7 +179,7 @@ def _tight(formula: Private, gaps: Sequence[Gap]) -> Tight:
     return Tight(text, epsilon, delta)
 
 
-def _worst(gaps: Sequence[Gap], formula: Private) -> Gap:
+def _worst(gaps: Sequence[Gap], formula: f.Private) -> Gap:
     """Return the gap with the largest excess over the budget of a formula D."""
     factor = ExpFactor.of(formula.epsilon)
     return reduce(lambda a, b: b if _event(b).exceeds(_event(a), factor) else a, gaps)
@@ -200,7 +190,7 @@ def _chances(gaps: Sequence[Gap]) -> list[tuple[Number, Number]]:
 
 
 def _negated(
-    subject: Subject, formula: Private, failing: IntArray, example: Counterexample
+    subject: Subject, formula: f.Private, failing: IntArray, example: Counterexample
 ) -> Explanation:
     """Return why a formula D holds that should not, at the states failing [n_failing]."""
     if len(example.states) != 2 or len(example.probabilities) != 2:
@@ -213,7 +203,7 @@ def _negated(
     return replace(as_found(example), tight=Tight(text, amount))
 
 
-def _least_true(subject: Subject, formula: Private, states: IntArray) -> Amount | None:
+def _least_true(subject: Subject, formula: f.Private, states: IntArray) -> Amount | None:
     """Return the least ε with which a formula D is true at one of states [n], None without any."""
     truths = subject.truths
     least = [
@@ -229,7 +219,7 @@ def _least_true(subject: Subject, formula: Private, states: IntArray) -> Amount 
 # --- P and E -------------------------------------------------------------------------------
 
 
-def _probability(subject: Subject, formula: ProbabilityIs, selected: IntArray) -> Explanation:
+def _probability(subject: Subject, formula: f.ProbabilityIs, selected: IntArray) -> Explanation:
     """Return the inputs that fail a formula P, what runs are meant, and the bound that holds.
 
     selected [n_selected] are the states that the claim is about.
@@ -260,10 +250,10 @@ def explain_compared(subject: Subject, claim: QuantityClaim) -> Explanation | No
     bound = None if claim.bound is None else as_number(claim.bound)
     if bound is None or claim.comparison == "!=":
         return None
-    relations: tuple[Relation, ...] = ((claim.comparison, bound),)
+    relations: tuple[f.Relation, ...] = ((claim.comparison, bound),)
     match claim.quantity:
         case PathProbability(path=path):
-            formula = ProbabilityIs(relations, path, claim.span)
+            formula = f.ProbabilityIs(relations, path, claim.span)
             return _probability(subject, formula, subject.selected)
         case Expectation() as mean:
             return explain_expectation(subject, ExpectationClaim(mean, relations, claim.span))
@@ -272,7 +262,7 @@ def explain_compared(subject: Subject, claim: QuantityClaim) -> Explanation | No
 
 
 def _outside(
-    subject: Subject, word: str, relations: Sequence[Relation], values: Sequence[Extended]
+    subject: Subject, word: str, relations: Sequence[f.Relation], values: Sequence[Extended]
 ) -> Outside:
     """Return which of the selected states are outside of bounds, by the values that they have."""
     known = dict(zip(subject.selected.tolist(), values, strict=True))
@@ -282,7 +272,7 @@ def _outside(
 # --- disjunctions --------------------------------------------------------------------------
 
 
-def _disjunction(subject: Subject, formula: Or, failing: IntArray) -> Explanation:
+def _disjunction(subject: Subject, formula: f.Or, failing: IntArray) -> Explanation:
     """Return each part with its own evidence, at an input where all are false.
 
     failing [n_failing] are those inputs.
@@ -306,25 +296,25 @@ def _disjunction(subject: Subject, formula: Or, failing: IntArray) -> Explanatio
     return Explanation(remarks=tuple(remarks), tight=tight)
 
 
-def _why_false(subject: Subject, part: StateFormula, state: int) -> Remark:
+def _why_false(subject: Subject, part: f.StateFormula, state: int) -> Remark:
     """Return why a part is false at a state, or for other queries at it that were fixed."""
     truths, text, name = subject.truths, formula_text(part), subject.chain.state_text
     alike = np.array(truths.initial_alike(state), np.int64)
     states = alike[~truths.at(part, alike)][:1]
     run: TracedRun | None = None
     match part:
-        case ProbabilityIs():
+        case f.ProbabilityIs():
             (p_here,) = truths.probabilities(part.path, states)
             (own,) = states.tolist()
             found = outside("P", part.relations, {own: p_here}, name)
             _, run = deciding_runs(subject, part.path, (own,), found.side)
             from_here = f" from {name(own)}" if own != state else ""
             told: list[str | Amount] = [number_amount(p_here), from_here]
-        case Private():
+        case f.Private():
             gap = _gaps(truths, part.path, truths.violating(part, truths.pairs_at(states)))[0]
             _, run = deciding_runs(subject, part.path, (gap.left, gap.right), "event")
             told = _against(subject, gap, part, state)
-        case Not(argument=Private() as private) if len(pairs := truths.pairs_at(states)):
+        case f.Not(argument=f.Private() as private) if len(pairs := truths.pairs_at(states)):
             worst = _worst(_gaps(truths, private.path, pairs), private)
             told = [*_against(subject, worst, private, state), ", so D is true"]
         case _:
@@ -332,7 +322,7 @@ def _why_false(subject: Subject, part: StateFormula, state: int) -> Remark:
     return Remark("", Phrase.of(f"{text}: ", *told), run)
 
 
-def _against(subject: Subject, gap: Gap, formula: Private, state: int) -> list[str | Amount]:
+def _against(subject: Subject, gap: Gap, formula: f.Private, state: int) -> list[str | Amount]:
     """Return both probabilities of a pair, the one state known, and what D allows."""
     from_left, from_right = (
         "" if end == state else f" from {subject.chain.state_text(end)}"
@@ -348,21 +338,21 @@ def _against(subject: Subject, gap: Gap, formula: Private, state: int) -> list[s
     return parts
 
 
-def _weaker(subject: Subject, part: StateFormula, states: IntArray) -> list[str | Amount]:
+def _weaker(subject: Subject, part: f.StateFormula, states: IntArray) -> list[str | Amount]:
     """Return a formula like a part that is true at states [n]; empty where there is none."""
     truths, text = subject.truths, formula_text(part)
     match part:
-        case ProbabilityIs():
+        case f.ProbabilityIs():
             kept = kept_by(part.relations, truths.probabilities(part.path, states))
             return ["P", *kept, text[text.index(" [ ") :]]
-        case Private():
+        case f.Private():
             gaps = _gaps(truths, part.path, truths.pairs_at(states))
             epsilon = least_budget(_chances(gaps), part.delta)
             if epsilon is None:
                 return []
             more = "" if part.delta == 0 else f", {exact_text(part.delta)}"
             return [f"D{{{exact_text(epsilon)}{more}{text[text.index('} ') :]}"]
-        case Not(argument=Private() as private):
+        case f.Not(argument=f.Private() as private):
             smallest = _least_true(subject, private, states)
             if smallest is None or smallest.exact == "0":
                 return []

@@ -33,21 +33,9 @@ from dpcheck.explain.event_claims import inequality_of
 from dpcheck.explain.explanation import Inner
 from dpcheck.explain.runs.deciding_runs import deciding_runs
 from dpcheck.explain.subject import Subject
+from dpcheck.logic import formulas as f
 from dpcheck.logic.claims import FormulaClaim
 from dpcheck.logic.formula_text import formula_text
-from dpcheck.logic.formulas import (
-    Finally,
-    Globally,
-    Next,
-    Not,
-    PathFormula,
-    PathNot,
-    Private,
-    ProbabilityIs,
-    Release,
-    Until,
-    WeakUntil,
-)
 from dpcheck.model.program import Mechanism
 from dpcheck.records import dataclass, replace
 
@@ -74,12 +62,12 @@ class Nested:
     `sign` is 1 where the formula can only gain by its truth, -1 where it can only lose, else 0.
     """
 
-    formula: Private
+    formula: f.Private
     depths: Depths
     sign: int
 
 
-def inner_of(subject: Subject, path: PathFormula) -> FoundInner | None:
+def inner_of(subject: Subject, path: f.PathFormula) -> FoundInner | None:
     """Return the first D within a path formula that fails at a pair that runs reach.
 
     Those whose truth the formula can only lose by are left out.
@@ -98,18 +86,18 @@ def inner_of(subject: Subject, path: PathFormula) -> FoundInner | None:
 def _privates(tree: object, depths: Depths, sign: int) -> Iterator[Nested]:
     """Yield the D formulas within a formula, outer ones first."""
     match tree:
-        case Private():
+        case f.Private():
             yield Nested(tree, depths, sign)
             sign = 0
-        case Not() | PathNot() | ProbabilityIs(relations=(("<=" | "<", _),)):
+        case f.Not() | f.PathNot() | f.ProbabilityIs(relations=(("<=" | "<", _),)):
             sign = -sign
-        case ProbabilityIs(relations=(("=", _),) | (_, _)):
+        case f.ProbabilityIs(relations=(("=", _),) | (_, _)):
             sign = 0
-        case Next():
+        case f.Next():
             depths = _later(depths, 1, 1)
-        case Finally(bound=bound) | Globally(bound=bound) | Until(bound=bound):
+        case f.Finally(bound=bound) | f.Globally(bound=bound) | f.Until(bound=bound):
             depths = _later(depths, 0, bound)
-        case WeakUntil() | Release():
+        case f.WeakUntil() | f.Release():
             depths = _later(depths, 0, None)
         case _:
             pass
@@ -238,7 +226,7 @@ def _following(chain: Chain, pair: Pair) -> Iterator[Pair]:
             yield target, other
 
 
-def _least(subject: Subject, formula: Private) -> Phrase | None:
+def _least(subject: Subject, formula: f.Private) -> Phrase | None:
     """Return the least ε of a D with which the claim holds, in words; None where none is enough.
 
     The claim can only gain by the D, whose truth changes at the ratios of pairs, so the least of
@@ -262,7 +250,7 @@ def _least(subject: Subject, formula: Private) -> Phrase | None:
     return Phrase.of(f"inner D{{{least.exact}{more}}}, ", least, ": then the claim holds")
 
 
-def _ratios(subject: Subject, formula: Private) -> list[Number]:
+def _ratios(subject: Subject, formula: f.Private) -> list[Number]:
     """Return the finite e^ε above a D's own from which on it is true at some pair, rising."""
     truths = subject.truths
     chances = [truths.probabilities(formula.path, truths.pairs[:, k]) for k in (0, 1)]

@@ -26,19 +26,8 @@ from dpcheck.explore.sampling.distributions import (
 from dpcheck.explore.values.codes import ValueTable
 from dpcheck.explore.values.evaluate import Frame
 from dpcheck.limits import Limits
+from dpcheck.model import program
 from dpcheck.model.evaluation import evaluate, truth
-from dpcheck.model.program import (
-    Assign,
-    AssignCell,
-    Branch,
-    Fail,
-    Forget,
-    Mechanism,
-    Output,
-    Sample,
-    Stop,
-    Unpack,
-)
 from dpcheck.model.values import ArrayValue, Value, value_key, value_text
 from dpcheck.records import dataclass
 
@@ -77,7 +66,7 @@ class Place:
 class ProgramRuns:
     """The runs of one mechanism."""
 
-    def __init__(self, mechanism: Mechanism, limits: Limits) -> None:
+    def __init__(self, mechanism: program.Mechanism, limits: Limits) -> None:
         """Know which variables are live at each node."""
         self.nodes, self.entry, self.limits = mechanism.nodes, mechanism.entry, limits
         self._live = flow_of(mechanism, frozenset()).live
@@ -94,16 +83,16 @@ class ProgramRuns:
         None where it goes on silently, as far as it is followed.
         """
         node = self.nodes[place.node]
-        assert isinstance(node, Sample | Output), "a run stays at an end"
+        assert isinstance(node, program.Sample | program.Output), "a run stays at an end"
         environment = place.environment
-        if isinstance(node, Sample):
+        if isinstance(node, program.Sample):
             environment = {**environment, node.target: value}
         return self._silent(node.next, environment)
 
     def draws(self, place: Place) -> dict[object, tuple[Value, Number]]:
         """Return what a draw can give, by the keys of values, with probabilities."""
         node = self.nodes[place.node]
-        assert isinstance(node, Sample), "only a draw draws"
+        assert isinstance(node, program.Sample), "only a draw draws"
         names = self.reads(place)
         key = (place.node, *(value_key(place.environment[name]) for name in names))
         if key not in self._draws:
@@ -123,13 +112,13 @@ class ProgramRuns:
     def shown(self, place: Place) -> Value:
         """Return the value that an output shows."""
         node = self.nodes[place.node]
-        assert isinstance(node, Output), "only an output shows a value"
+        assert isinstance(node, program.Output), "only an output shows a value"
         return evaluate(node.value, place.environment)
 
     def reads(self, place: Place) -> tuple[str, ...]:
         """Return the variables that a draw's distribution, or an output, reads."""
         match self.nodes[place.node]:
-            case Sample(distribution=distribution):
+            case program.Sample(distribution=distribution):
                 reads = dict.fromkeys(distribution_reads(distribution))
             case node:
                 reads = dict.fromkeys(node_reads(node))
@@ -138,11 +127,11 @@ class ProgramRuns:
     def kind(self, place: Place) -> Literal["draw", "output", "end", "failure"]:
         """Return what a run has come to."""
         match self.nodes[place.node]:
-            case Sample():
+            case program.Sample():
                 return "draw"
-            case Output():
+            case program.Output():
                 return "output"
-            case Fail():
+            case program.Fail():
                 return "failure"
             case _:
                 return "end"
@@ -198,25 +187,25 @@ class ProgramRuns:
         branches: list[tuple[int, bool]] = []
         for _ in range(_MAX_SILENT):
             match self.nodes[node]:
-                case Sample() | Output() | Stop() | Fail():
+                case program.Sample() | program.Output() | program.Stop() | program.Fail():
                     return Place(node, known, tuple(branches))
-                case Branch() as branch:
+                case program.Branch() as branch:
                     is_true = truth(branch.condition, known)
                     branches.append((node, is_true))
                     node = branch.then if is_true else branch.orelse
                     continue
-                case Assign() as made:
+                case program.Assign() as made:
                     known[made.target] = evaluate(made.value, known)
-                case AssignCell() as made:
+                case program.AssignCell() as made:
                     index = evaluate(made.index, known)
                     assert isinstance(index, int), "an index was checked"
                     known[made.cells[index - made.lo]] = evaluate(made.value, known)
-                case Unpack() as made:
+                case program.Unpack() as made:
                     parts = evaluate(made.value, known)
                     items = parts.items if isinstance(parts, ArrayValue) else parts
                     assert isinstance(items, tuple), "what is unpacked was checked"
                     known.update(zip(made.targets, items, strict=True))
-                case Forget() as made:
+                case program.Forget() as made:
                     for name in made.targets:
                         known.pop(name, None)
             node = made.next

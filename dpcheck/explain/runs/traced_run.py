@@ -20,19 +20,9 @@ from dpcheck.explain.inputs import input_cells
 from dpcheck.explain.runs.attribution import chance, factor_amount
 from dpcheck.explain.runs.program_runs import Environment, FoundRun, Place, ProgramRuns, Step
 from dpcheck.explain.subject import Subject
+from dpcheck.model import program
 from dpcheck.model.evaluation import Fault, evaluate
 from dpcheck.model.expressions import Const
-from dpcheck.model.program import (
-    Mechanism,
-    Node,
-    Output,
-    Parametric,
-    Policy,
-    Sample,
-    Unbounded,
-    unbounded_policy,
-    with_noise,
-)
 from dpcheck.model.values import Value, value_key, value_text
 from dpcheck.records import replace
 
@@ -57,7 +47,11 @@ def traced_run(subject: Subject, shown: OutputSequence, states: Sequence[int]) -
     It is from the first state; of a pair of neighbors it is priced from the second, too.
     """
     mechanism, chances = subject.target, [chance(subject.chain, s, shown) for s in states]
-    if not isinstance(mechanism, Mechanism) or shown.ending == "diverged" or chances[0] == 0:
+    if (
+        not isinstance(mechanism, program.Mechanism)
+        or shown.ending == "diverged"
+        or chances[0] == 0
+    ):
         return None
     written = mechanism.nodes
     window, cells = subject.explored.window, input_cells(subject.explored)
@@ -92,28 +86,28 @@ def traced_run(subject: Subject, shown: OutputSequence, states: Sequence[int]) -
     )
 
 
-def _between(noise: Parametric, low: int, high: int) -> Parametric:
+def _between(noise: program.Parametric, low: int, high: int) -> program.Parametric:
     """Return noise with other ends, clamped to them if it had none: as likely between these."""
     policy = noise.policy
     assert policy is not None, "only noise has ends"
-    kind = policy.kind if isinstance(policy, Policy) else "clamped"
+    kind = policy.kind if isinstance(policy, program.Policy) else "clamped"
     ends = Const(low, policy.span), Const(high, policy.span)
-    return replace(noise, policy=Policy(kind, *ends, policy.span))
+    return replace(noise, policy=program.Policy(kind, *ends, policy.span))
 
 
-def _with_bounds(node: Node, low: int, high: int) -> Node:
+def _with_bounds(node: program.Node, low: int, high: int) -> program.Node:
     """Return a node whose noise has bounds, those given if it had none."""
-    if not isinstance(node, Sample) or unbounded_policy(node.distribution) is None:
+    if not isinstance(node, program.Sample) or program.unbounded_policy(node.distribution) is None:
         return node
 
-    def bounded(noise: Parametric) -> Parametric:
-        return _between(noise, low, high) if isinstance(noise.policy, Unbounded) else noise
+    def bounded(noise: program.Parametric) -> program.Parametric:
+        return _between(noise, low, high) if isinstance(noise.policy, program.Unbounded) else noise
 
-    return replace(node, distribution=with_noise(node.distribution, bounded))
+    return replace(node, distribution=program.with_noise(node.distribution, bounded))
 
 
 def _cut(
-    mechanism: Mechanism,
+    mechanism: program.Mechanism,
     runs: ProgramRuns,
     found: FoundRun,
     sides: tuple[Environment, Environment],
@@ -138,10 +132,12 @@ def _cut(
     return ""
 
 
-def _widened(node: Node, place: Place, value: Value) -> tuple[Node | None, str]:
+def _widened(node: program.Node, place: Place, value: Value) -> tuple[program.Node | None, str]:
     """Return a draw with a range three times as wide, and that at whose end a value is, if any."""
     match node:
-        case Sample(distribution=Parametric(policy=Policy(lo=first, hi=last)) as noise):
+        case program.Sample(
+            distribution=program.Parametric(policy=program.Policy(lo=first, hi=last)) as noise
+        ):
             lo, hi = (evaluate(end, place.environment) for end in (first, last))
             if isinstance(lo, int) and isinstance(hi, int) and value in (lo, hi):
                 more = hi - lo + 1
@@ -164,7 +160,7 @@ def _folded(steps: list[RunStep]) -> tuple[RunStep, ...]:
 def _plain(runs: ProgramRuns, step: Step) -> RunStep:
     node = runs.nodes[step.node]
     value, line = value_text(step.value), Line(node.span.source.name, node.span.line)
-    if isinstance(node, Sample):
+    if isinstance(node, program.Sample):
         price = number_amount(step.probability)
         place = _as_written(node.target) or node.span.text.partition("~")[0].strip()
         return RunStep(line, "draw", place, value, left=price)
@@ -238,7 +234,7 @@ def _step(
 ) -> RunStep:
     """Return a step of the left's run at a place where the right is as well."""
     reads, (step, own) = _different(runs, left, right), steps
-    if isinstance(runs.nodes[step.node], Output):
+    if isinstance(runs.nodes[step.node], program.Output):
         there = value_text(runs.shown(right))
         if there == made.value:
             return made
