@@ -115,7 +115,7 @@ class InputStep:
 
 @dataclass(frozen=True)
 class RunStep:
-    """A step of a run: a draw, an output, or (in an explicit chain) a state that is passed.
+    """A step of a run: a draw, an output, its end where the right goes on, or a chain's state.
 
     `reads` are the variables whose different values the step depends on. `left` and `right` are its
     probabilities, None where there is nothing to draw, and the right one where the run got
@@ -124,7 +124,7 @@ class RunStep:
     """
 
     line: Line | None
-    kind: Literal["draw", "output", "passing"]
+    kind: Literal["draw", "output", "end", "passing"]
     variable: str
     value: str
     reads: tuple[Difference, ...] = ()

@@ -120,7 +120,7 @@ def _folded(styled: Line, most: int, most_at_first: int) -> Iterator[Line]:
         if end is None:
             break
         yield line(" " * hang if start else "", *_cut(styled.pieces, start, end))
-        start = end + 1
+        start = len(text) - len(text[end:].lstrip())
         room = most - hang
     yield line(" " * hang if start else "", *_cut(styled.pieces, start, len(text)))
 

@@ -417,6 +417,20 @@ def test_draws_that_have_to_differ_stand_side_by_side(tmp_path):
     assert re.search(r"noise = 0 \| 8  +\d+/\d+ ", answer_text(answer))
 
 
+def test_where_the_right_side_does_not_end_a_run_says_so(tmp_path):
+    text = f"""mechanism m {{{TWO}
+      for i in 0..x {{
+        noise ~ bernoulli(1/3)
+        output noise
+      }}
+    }}
+    check m: dp(1)"""
+    (answer,) = answers(text, tmp_path)
+    step = answer.explanation.run.steps[-1]
+    assert (step.kind, step.note) == ("end", "right never gets here (line 5)")
+    assert re.search(r"the end +- +right never gets here \(line 5\)\n", answer_text(answer))
+
+
 def test_where_no_budget_is_enough_an_output_shows_it(tmp_path):
     text = f"""mechanism m {{{TWO}
       noise ~ geometric(0, 1/2) clamped -4..4

@@ -204,8 +204,9 @@ def _priced(
             right = None if is_over else runs.after(right, own.value)
         steps.append(made)
         left = runs.after(left, step.value)
-    ends = left is not None and runs.kind(left) == "end"
-    return steps, right is not None and (not ends or runs.kind(right) == "end")
+    if left is None or right is None or runs.kind(left) != "end" or runs.kind(right) == "end":
+        return steps, right is not None
+    return [*steps, RunStep(None, "end", "", "the end", note=_parting(runs, left, right))], False
 
 
 def _parting(runs: ProgramRuns, left: Place, right: Place) -> str:

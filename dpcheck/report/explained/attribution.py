@@ -54,13 +54,13 @@ def table_rows(
 def _folded(text: str, room: int) -> list[str]:
     """Return the lines of a cell, broken between words, and within one that has no room.
 
-    `x = 1` and `1 | 2` stay together.
+    `x = 1`, `1 | 2` and `≈ 3` stay together.
 
     >>> _folded("c = high, then (bit, 0), then anything", 16)
     ['c = high, then', '(bit, 0), then', 'anything']
     """
     lines = [""]
-    for word in re.split(r"(?<![=|]) (?![=|])", text):
+    for word in re.split(r"(?<![=|≈]) (?![=|])", text):
         if lines[-1] and width(f"{lines[-1]} {word}") <= room:
             lines[-1] += f" {word}"
             continue
@@ -226,7 +226,7 @@ def _step_cells(step: RunStep, file: str, *, is_possible: bool) -> Cells:
         case "output":
             said = f"output {step.value}"
             said += f" | output {step.right_value}" if step.right_value else ""
-        case "passing":
+        case "passing" | "end":
             said = step.value
     times = {1: "", 2: " (twice)"}.get(step.times, f" ({step.times} times)")
     reads = ", ".join(f"{each.name} = {each.left} | {each.right}" for each in step.reads)
