@@ -106,7 +106,10 @@ def evaluate(tree: Tree, env: Env, scope: Scope) -> Value:
         case ("-" | "ln" as sign_, a):
             return UNARY[sign_](value(a))
         case ("..", a, b) if b is not None:
-            return range_of(integer(value(a)), integer(value(b)))
+            low, high = integer(value(a)), integer(value(b))
+            if high - low > MOST:
+                raise NotCovered("a very long range")
+            return FiniteSet(tuple(range(low, high + 1)))
         case (sign_, a, b) if sign_ in ARITHMETIC:
             return arithmetic(sign_, value(a), value(b))
         case ("index", base, indices):
@@ -221,13 +224,6 @@ def indexed(base: Value, indices: Iterable[Value]) -> Value:
     return base
 
 
-def range_of(low: int, high: int) -> FiniteSet:
-    """Return `low..high`."""
-    if high - low > MOST:
-        raise NotCovered("a very long range")
-    return FiniteSet(tuple(range(low, high + 1)))
-
-
 def amount(a: Value) -> Value:
     """Return a number or a budget."""
     return a if isinstance(a, Budget) else number(a)
@@ -290,7 +286,7 @@ def called(scope: Scope, name: str, values: list[Value]) -> Value:
         return COLLECTIVE[name](items_of(*values))
     if name in FUNCTIONS:
         return FUNCTIONS[name](*values)
-    raise NotCovered(f"the function {name}")
+    raise NotCovered(f"`{name}(...)`")
 
 
 def bound(name: str, chosen: list[Value], bodies: list[Value]) -> Value:

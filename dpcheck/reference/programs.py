@@ -23,7 +23,6 @@ from dpcheck.reference.runs import (
     Point,
     Position,
     State,
-    Transitions,
     add,
 )
 from dpcheck.reference.syntax import Block, Tree, named
@@ -181,27 +180,28 @@ class Mechanism(Model):
         """Return the value of an expression."""
         return evaluate(tree, env, self.scope)
 
-    def transitions(self, state: State) -> Transitions:
+    def transitions(self, state: State) -> Law:
         """Do one statement."""
         todo, kept = state
         if todo is None:
-            return []
+            return {}
         env = dict(kept)
         match todo.tree:
             case ("~" | "prior", place, drawn):
-                return [
-                    (p, None, self.state(todo.then, self.assigned(place, value, env)))
-                    if value is not None
-                    else (p, None, self.state(self.todo(FOREVER, None), {}))
-                    for value, p in self.drawn_law(drawn, env).items()
-                ]
+                following: Law = {}
+                for value, p in self.drawn_law(drawn, env).items():
+                    then = self.state(self.todo(FOREVER, None), {})
+                    if value is not None:
+                        then = self.state(todo.then, self.assigned(place, value, env))
+                    add(following, (None, then), p)
+                return following
             case ("output", tree):
                 value = self.value(tree, env)
                 shown = as_text(value)
                 known = self.seen.setdefault(shown, value)
                 assert known == value, "different values are written differently"
-                return [(ONE, shown, self.state(todo.then, env))]
-        return [(ONE, None, self.state(*self.done(todo.tree, env, todo)))]
+                return {(shown, self.state(todo.then, env)): ONE}
+        return {(None, self.state(*self.done(todo.tree, env, todo))): ONE}
 
     def done(self, statement: Tree, env: Env, todo: Todo) -> tuple[Todo | None, Env]:
         """Do a statement that neither shows nor draws: return what is to do, and the variables."""

@@ -1,7 +1,7 @@
 """Markov chains: what is seen of their runs, and how likely runs satisfy a path formula.
 
-A mechanism and an explicit chain both say, of a state, its transitions: (probability, what is
-shown or None, next state); at the end of a run there are none.
+A mechanism and an explicit chain both say, of a state, how likely it is to show what, or None, and
+be in which state then; at the end of a run that is empty.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ MOST_DRAWN = 10_000
 """Bounds the outputs of a run that is drawn."""
 
 State = Any
-Transitions = list[tuple[Number, str | None, State]]
 Outputs = tuple[str, ...]
 Law = dict[Any, Number]
 """How likely is what: of a row, (outputs, how it ends: stopped, diverged or cut)."""
@@ -99,8 +98,8 @@ class Model:
 
     A path formula is about the positions of a path; one without an end stays at its last one.
     Each kind says: of a point its text, the names that formulas read there (`env`), the state in
-    which a run begins (`start`), and where a path does (`first`); the transitions of a state;
-    the law of the position after another; whether an atom holds at a position.
+    which a run begins (`start`), and where a path does (`first`); the law of (what is shown, the
+    state then) from a state, and of the position after another; whether an atom holds at one.
     """
 
     every_point: Callable[[], list[Point]]
@@ -108,7 +107,7 @@ class Model:
     text_of: Callable[[Point], str]
     env: Callable[[Point], Env]
     start: Callable[[Point], State]
-    transitions: Callable[[State], Transitions]
+    transitions: Callable[[State], Law]
     first: Callable[[Point], Position]
     after: Callable[[Position], Law]
     atom: Callable[[Tree, Position, Env], bool]
@@ -128,14 +127,9 @@ class Model:
 
     def _next(self, state: State) -> tuple[Law, Law]:
         """Return what is shown next, and the states that come next in silence."""
-        results: Law = {}
-        silent: Law = {}
         following = self.transitions(state)
-        for p, shown, then in following:
-            if shown is None:
-                add(silent, then, p)
-            else:
-                add(results, (shown, then), p)
+        silent = {then: p for (shown, then), p in following.items() if shown is None}
+        results = {key: p for key, p in following.items() if key[0] is not None}
         return (results, silent) if following else ({STOPPED: ONE}, {})
 
     def ahead(self, state: State) -> Law:

@@ -285,14 +285,12 @@ class Parser:
     def expression(self, least: int) -> Block | None:
         """Take an expression whose operators bind at least so tightly."""
         kept = self.part("operand")
-        while kept is not None and (power := self.power()) >= least:
-            kept = (self.operation(self.next(), kept[0], power),)
+        while kept is not None:
+            word = self.tokens[self.at][1]
+            if POWER.get(word, -1) < least or not self.sees(word):
+                break
+            kept = (self.operation(self.next(), kept[0], POWER[word]),)
         return kept
-
-    def power(self) -> int:
-        """Return how tightly the next token binds, if it is an operator, else -1."""
-        text = self.tokens[self.at][1]
-        return POWER[text] if text in POWER and self.sees(text) else -1
 
     def right(self, least: int) -> Tree:
         """Take the expression behind an operator."""

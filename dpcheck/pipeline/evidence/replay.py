@@ -63,7 +63,7 @@ def replayed(
         return NotReplayed(None, path, "text nested so deeply")
     except (OSError, ValueError) as error:
         return NotReplayed(None, path, f"`{claim['file']}`: {os_reason(error)}")
-    except (KeyError, TypeError, IndexError):
+    except (AttributeError, KeyError, TypeError, IndexError):
         return NoWitness(None, path, "fields are missing")
     sides = tuple(
         Side(text, _amount(p), None if k is None else _drawn(k, n_runs))
