@@ -355,7 +355,10 @@ class Tails:
                 continue
             first, of_row = distinct_rows([states, *steps])
             rows = zip(states[first].tolist(), *(s[first].tolist() for s in steps), strict=True)
-            found = [self.states.settled(state, after) for state, *after in rows]
+            found = []
+            for state, *after in rows:
+                self.table.check_time()
+                found.append(self.states.settled(state, after))
             settled = np.array(found, np.int64)[of_row]
             changed[column] = settled[:, 0]
             for k, name in enumerate(kept):
