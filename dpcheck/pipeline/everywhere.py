@@ -6,7 +6,7 @@ which is an ordinary mechanism, bounds it from below. What both say decides a cl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from operator import and_
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from dpcheck.align.windows import Row, Size, longer, round_of
 from dpcheck.check.all_values.decide import value_of_pieces
 from dpcheck.check.decide import ClaimRejected
 from dpcheck.check.values.amounts import bound_amount, epsilon_amount, epsilon_between
-from dpcheck.check.values.comparisons import as_budget, holds, truth_between
+from dpcheck.check.values.comparisons import as_budget, holds
 from dpcheck.check.values.verdicts import (
     Amount,
     Beside,
@@ -59,7 +59,6 @@ from dpcheck.model.values import SetValue, value_text
 from dpcheck.privacy.enclosed import Enclosed
 from dpcheck.records import replace
 from dpcheck.resolve import ResolvedCheck
-from dpcheck.source import Span
 
 MAX_INPUTS = 750
 """Windows have at most so many inputs: above-threshold with 729 takes a second."""
@@ -135,7 +134,13 @@ class _Search:
         self.most, self.beside, self.unbounded = _proved(mechanism, limits)
         self.low: Epsilon | None = Budget.of(0)
         self.is_stream = round_of(mechanism) is not None
-        self.shown = ""
+        self.high: Epsilon | None = self.most
+        self.shown = self.at = ""
+        if for_all is not None:
+            value = 1 if for_all.is_exponential else for_all.param.stand_in
+            self.at = f"at {for_all.param.name} = {exact_text(value)} "
+            growth, root = (1, 0) if self.most is None else growth_of(self.most)
+            self.high = log(growth) if root == 1 else None
         self.left_open: tuple[str, ...] = ("size",)
 
     def outcome(self, claim: claims.Claim) -> Outcome:
@@ -156,80 +161,50 @@ class _Search:
     def compared(
         self, claim: claims.Claim, comparison: Comparison, epsilon: Budget | None
     ) -> Outcome:
-        """Return whether ε compares so with a budget; None is infinite."""
-        if self.for_all is not None:
-            return self.compared_for_all(claim, comparison, epsilon, self.for_all)
-        if _truth(comparison, self.low, self.most, epsilon):
-            self.is_proved()
-        for size in self.bounds(claim):
-            truth = _truth(comparison, self.low, self.most, epsilon)
-            if truth is True and comparison in (">", ">="):
-                return Outcome(Holds(), NOTHING, beside=(self.below,))
-            if truth is True:
-                return self.proved(Holds())
-            if truth is False and _is_above(self.low, epsilon, comparison):
-                at_most = _with_comparison(claim, "<" if comparison == "<" else "<=")
-                return self.decide(size, at_most, self.limits).outcome
-            if truth is False:
-                return self.proved(_too_small(self.most, comparison, epsilon))
-        return self.undecided()
+        """Return whether ε compares so with a budget, with a parameter for all its values.
 
-    def compared_for_all(
-        self,
-        claim: claims.Claim,
-        comparison: Comparison,
-        epsilon: Budget | None,
-        for_all: claims.ForAll,
-    ) -> Outcome:
-        """Return whether ε compares so with a budget for all values of a parameter.
-
-        An equation has two halves: one is proved, a window shows the other.
+        An infinite budget is None. An equation has two halves; a window shows the lower one.
         """
-        most = self.most
         halves: tuple[Comparison, ...] = (comparison,)
         if comparison == "=":
             halves = (">=",) if epsilon is None else ("<=", ">=")
-        proved = [
-            half
-            for half in halves
-            if half in ("<=", "<") and most is not None and epsilon is not None
-            if _is_below_for_all(most, half, epsilon, for_all)
-        ]
-        if proved == [*halves]:
+        elif comparison == "!=":
+            halves = (">",)
+        left = {half for half in halves if half in (">=", ">") or not self.is_below(half, epsilon)}
+        if comparison == "!=" and self.is_below("<", epsilon):
+            left = set()
+        if not left:
             self.is_proved()
-        left: set[Comparison] = {*halves} - {*proved}
-        for seen, _ in self.windows_for_all(_with_comparison(claim, halves[0]), for_all):
+        for seen, _ in self.windows_in_time(_with_comparison(claim, halves[0])):
             for half in halves:
                 outcome = seen.outcome
                 if half != halves[0]:
                     outcome = self.decided(seen.size, _with_comparison(claim, half)).outcome
-                if half in (">=", ">") and isinstance(outcome.verdict, Holds):
-                    left -= {half}
                 if half in ("<=", "<") and isinstance(outcome.verdict, Violated):
-                    assert half not in proved, "an alignment and a window contradict each other"
+                    assert half in left, "an alignment and a window contradict each other"
                     return _at_least(outcome)
+                if half in (">=", ">") and isinstance(outcome.verdict, Holds):
+                    left.discard(half)
             if not left:
-                return self.proved(Holds())
+                is_shown = comparison in (">=", ">")
+                return self.proved(Holds(), *([self.below] if is_shown else []))
+            if self.is_wrong(comparison, epsilon):
+                return self.proved(_too_small(self.most, comparison, epsilon))
         return self.undecided()
 
-    def windows_for_all(
-        self, claim: claims.Claim, for_all: claims.ForAll
-    ) -> Iterator[tuple[Seen, bool]]:
-        """Yield what windows say for all values of a parameter, and whether ε is larger there.
+    def is_below(self, comparison: Comparison, epsilon: Budget | None) -> bool:
+        """Return whether what is proved is below a budget, for all values of a parameter."""
+        if self.most is None or epsilon is None or self.for_all is None:
+            return holds(comparison, _sign(self.most, epsilon))
+        return _is_below_for_all(self.most, comparison, epsilon, self.for_all)
 
-        It is compared at the parameter's stand-in; there also the neighbors are found that go on.
-        """
-        value = 1 if for_all.is_exponential else for_all.param.stand_in
-        growth, root = (1, 0) if self.most is None else growth_of(self.most)
-        for seen in self.in_time(self.windows(claim, MAX_INPUTS_FOR_ALL)):
-            worst = seen.worst()
-            is_larger = worst is not None and _sign(worst.epsilon, self.low) > 0
-            if worst is not None and is_larger:
-                at = f"at {for_all.param.name} = {exact_text(value)} "
-                self.low, self.shown = worst.epsilon, at + _size_text(seen.size, self.mechanism)
-            if root == 1 and _sign(self.low, log(growth)) > 0:
-                raise AssertionError("an alignment and a window contradict each other")
-            yield seen, is_larger
+    def is_wrong(self, comparison: Comparison, epsilon: Budget | None) -> bool:
+        """Return whether what is proved is too small for a claim."""
+        if self.for_all is not None or comparison in ("<=", "<"):
+            return False
+        if comparison == "!=":
+            return _sign(self.low, self.most) == _sign(self.low, epsilon) == 0
+        return not holds(">=" if comparison == "=" else comparison, _sign(self.most, epsilon))
 
     def decided(self, size: Size, claim: claims.Claim) -> Seen:
         """Return what a window says of a claim; a size that is too much leaves it open."""
@@ -243,10 +218,10 @@ class _Search:
     def value(self, claim: claims.QuantityValue) -> Outcome:
         """Return ε, or what it lies between."""
         if self.for_all is not None:
-            return self.value_for_all(claim.span, self.for_all)
+            return self.value_for_all(claim, self.for_all)
         high = self.most
-        for _ in self.bounds(claim):
-            if _is_met(self.low, high):
+        for _ in self.windows_in_time(claim):
+            if _sign(self.low, high) == 0:
                 return self.proved(Value(epsilon_amount(self.low), self.low))
         assert self.low is not None, "else it was met"
         amount = epsilon_between(self.low, high)
@@ -254,10 +229,10 @@ class _Search:
         exact = low if above is None else Enclosed(lambda _: low.ball(128).union(above.ball(128)))
         return self.proved(Value(amount, exact), self.below)
 
-    def value_for_all(self, span: Span, for_all: claims.ForAll) -> Outcome:
+    def value_for_all(self, claim: claims.QuantityValue, for_all: claims.ForAll) -> Outcome:
         """Return ε for all values of a parameter: what a window shows, and what is proved."""
-        asked, best = claims.QuantityValue(claims.TightEpsilon(0, span), span), None
-        for seen, is_larger in self.windows_for_all(asked, for_all):
+        best = None
+        for seen, is_larger in self.windows_in_time(claim):
             if best is None or is_larger:
                 best = seen.outcome.all_values
                 shown = Beside(f"{_size_text(seen.size, self.mechanism)} at least")
@@ -270,11 +245,13 @@ class _Search:
 
     # --- what is known ---------------------------------------------------------------------
 
-    def windows(self, claim: claims.Claim, most: int) -> Iterator[Seen]:
+    def windows(self, claim: claims.Claim) -> Iterator[Seen]:
         """Yield what windows say, the smallest first; then those where the worst neighbors go on.
 
-        most: bounds the inputs of windows that have all of them.
+        With a parameter those are the worst at its stand-in.
         """
+        most = MAX_INPUTS_OF_STREAMS if self.is_stream else MAX_INPUTS
+        most = most if self.for_all is None else MAX_INPUTS_FOR_ALL
         worst: Worst | None = None
         for size in _sizes(self.mechanism, most):
             seen = self.decided(size, claim)
@@ -293,40 +270,37 @@ class _Search:
         most = MAX_ROUNDS if self.for_all is None else MAX_ROUNDS_FOR_ALL
         return self.is_stream and n_rounds < most and is_small
 
-    def bounds(self, claim: claims.Claim) -> Iterator[Size]:
-        """Yield windows when their ε is known."""
-        asked = claims.QuantityValue(claims.TightEpsilon(0, claim.span), claim.span)
-        most = MAX_INPUTS_OF_STREAMS if self.is_stream else MAX_INPUTS
-        for seen in self.in_time(self.windows(asked, most)):
-            self.note(seen)
-            yield seen.size
-
-    def in_time(self, windows: Iterable[Seen]) -> Iterator[Seen]:
-        """Yield what windows say as long as there is time.
+    def windows_in_time(self, claim: claims.Claim) -> Iterator[tuple[Seen, bool]]:
+        """Yield what windows say as long as there is time, and whether they lose the most so far.
 
         What is known by then is told: the bounds are certain, wherever the search ends.
         """
         is_known = self.most is not None
         try:
-            for seen in windows:
+            for seen in self.windows(claim):
                 is_known = True
-                yield seen
+                yield seen, self.loses_more(seen)
         except LimitReached as limit:
             if not is_known or limit.limit.kind not in ("time", "run time"):
                 raise
 
-    def note(self, seen: Seen) -> None:
-        """Keep the ε of a window if it is the largest so far.
+    def loses_more(self, seen: Seen) -> bool:
+        """Keep the ε of a window if it is the largest so far, at the stand-in of a parameter.
 
         Raises where a window loses more than the alignment proves: then one of them is wrong.
         """
-        if isinstance(seen.outcome.verdict, Value):
+        worst = seen.worst()
+        lost: Epsilon | None = Budget.of(0) if worst is None else worst.epsilon
+        if isinstance(seen.outcome.verdict, Value) and self.for_all is None:
             found = seen.outcome.verdict.exact
             assert found is None or isinstance(found, Budget | LogOf), "an ε is a logarithm"
-            if _sign(found, self.low) > 0:
-                self.low, self.shown = found, _size_text(seen.size, self.mechanism)
-        if self.most is not None and _sign(self.low, self.most) > 0:
+            lost = found
+        if self.high is not None and _sign(lost, self.high) > 0:
             raise AssertionError("an alignment and a window contradict each other")
+        if _sign(lost, self.low) <= 0:
+            return False
+        self.low, self.shown = lost, self.at + _size_text(seen.size, self.mechanism)
+        return True
 
     def is_proved(self) -> None:
         """Look at small windows only from now on, whether there are mistakes."""
@@ -488,8 +462,8 @@ def _is_below_for_all(
 def _at_least(outcome: Outcome) -> Outcome:
     """Return a violation that windows show: there may be more values where others show one."""
     at = outcome.all_values
-    assert at is not None, "it is about all values of a parameter"
-    return replace(outcome, all_values=replace(at, is_exact=at.fails_for_all))
+    known = None if at is None else replace(at, is_exact=at.fails_for_all)
+    return replace(outcome, all_values=known)
 
 
 def _piece_below(piece: Piece, most: Budget | None, for_all: claims.ForAll) -> Piece:
@@ -511,30 +485,6 @@ def _worse(one: Worst | None, other: Worst | None) -> Worst | None:
     if one is None or other is None:
         return one or other
     return other if _sign(other.epsilon, one.epsilon) > 0 else one
-
-
-def _is_met(low: Epsilon | None, high: Epsilon | None) -> bool:
-    """Return whether ε is known; no bound above says nothing unless it is infinite."""
-    return _sign(low, high) == 0
-
-
-def _truth(
-    comparison: Comparison, low: Epsilon | None, high: Epsilon | None, bound: Budget | None
-) -> bool | None:
-    """Return whether every number from low to high compares so, or none does; None if some do.
-
-    >>> one, two = Budget.of(1), Budget.of(2)
-    >>> _truth("<=", one, two, two), _truth("=", one, two, two), _truth(">", one, None, one)
-    (True, None, None)
-    """
-    return truth_between(comparison, _sign(low, bound), _sign(high, bound))
-
-
-def _is_above(low: Epsilon | None, bound: Budget | None, comparison: Comparison) -> bool:
-    """Return whether what a window shows is already too much."""
-    return comparison in ("<=", "<", "=") and not holds(
-        "<" if comparison == "<" else "<=", _sign(low, bound)
-    )
 
 
 def _with_comparison(claim: claims.Claim, comparison: Comparison) -> claims.Claim:
