@@ -323,13 +323,7 @@ class _Search:
         if self.shown:
             parts += ["it is at least ", epsilon_amount(self.low), f" ({self.shown}), and "]
         lead = "" if self.shown else "it is "
-        match self.most:
-            case None:
-                parts += [self.unbounded]
-            case ParamBudget() as most:
-                parts += [f"{lead}at most {param_text(most)}"]
-            case most:
-                parts += [f"{lead}at most ", epsilon_amount(most)]
+        parts += [self.unbounded] if self.most is None else [f"{lead}at most ", _amount(self.most)]
         why, first = (
             "epsilon lies between what windows show and what is proved",
             "claim what is proved",
@@ -357,10 +351,7 @@ def _proved(mechanism: Mechanism, limits: Limits) -> tuple[Budget | None, tuple[
             break
     else:
         return None, (), "no way to move the noise bounds it"
-    if isinstance(bound, ParamBudget):
-        most = Beside(f"at most {param_text(bound)}")
-    else:
-        most = Beside("at most", epsilon_amount(bound))
+    most = Beside("at most", _amount(bound))
     return bound, (most, *map(Beside, _shifts(alignment))), ""
 
 
@@ -474,11 +465,13 @@ def _piece_below(piece: Piece, most: Budget | None, for_all: claims.ForAll) -> P
     line = line_of(for_all.param, [growth], is_exponential=for_all.is_exponential)
     if root == 1 and piece.exact == line.logarithm_text(*line.polynomials(growth)):
         return piece
-    return replace(piece, most=_epsilon_text(most))
+    return replace(piece, most=_amount(most).exact)
 
 
-def _epsilon_text(epsilon: Budget) -> str:
-    return param_text(epsilon) if isinstance(epsilon, ParamBudget) else exact_text(epsilon)
+def _amount(epsilon: Budget) -> Amount:
+    if isinstance(epsilon, ParamBudget):
+        return Amount(param_text(epsilon), param_text(epsilon), param=epsilon.param.name)
+    return epsilon_amount(epsilon)
 
 
 def _worse(one: Worst | None, other: Worst | None) -> Worst | None:
