@@ -148,6 +148,8 @@ class Writer:
                 f"if v {sign} t {{ t := v output top }} else {{ output bot }}",
                 f"w ~ geometric(1, 1/16) {policy} output if v {sign} t & w < v then top else bot",
                 f"output if v + 1 {sign} t then top else bot",
+                f"output if v + q[i] {sign} t + 1 then top else bot",
+                f"k ~ {{0: 1/3, 1: 2/3}} output if v - k {sign} t then top else bot",
             )
         )
         at = " & ".join(f"q[{i}] = {pick('01')}" for i in range(1, n + 1))
@@ -188,7 +190,7 @@ compute m at {at}: P=? [ {self.path(pick((1, 1, 2)))} ]
         )
 
 
-@pytest.mark.parametrize("seed", [*range(12), 198])
+@pytest.mark.parametrize("seed", [*range(16), 198])
 def test_random_formulas_are_those_of_clamped_noise(seed):
     """Only far beyond, where runs hardly ever come, do bounds of the noise matter."""
     exact, near = (

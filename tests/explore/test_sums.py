@@ -248,6 +248,27 @@ compute m at x = 0: P=? [ X X (D{0, 1/2} [ X output = true ]) ]
     assert found[0] == pytest.approx(found[1], abs=1e-7)
 
 
+@pytest.mark.parametrize("budget", ["ln 3", "ln 9"])
+def test_runs_part_where_equal_draws_are_moved_differently(budget):
+    """Those that showed `bot` in both remember one threshold, wherever it lies."""
+    text = f"""
+mechanism m {{
+  input q[1..2] in 0..1
+  adjacent linf(q, q') <= 1
+  rho ~ geometric(0, 1/4) POLICY
+  for i in 1..2 {{
+    nu ~ geometric(0, 1/8) POLICY
+    if q[i] + nu >= 1 + rho {{ output top; stop }}
+    output bot
+  }}
+}}
+compute m at q[1] = 0 & q[2] = 1: P=? [ X (bot & D{{{budget}}} [ X top ]) ]
+"""
+    reports = [check_text(text.replace("POLICY", p)) for p in ("unbounded", "clamped -13..13")]
+    exact, near = (float(report["results"][0]["value"]["decimal"]) for report in reports)
+    assert exact == pytest.approx(near, abs=1e-7)
+
+
 def test_what_is_added_to_noise_is_an_integer():
     text = """
 mechanism m {

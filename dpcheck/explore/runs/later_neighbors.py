@@ -55,8 +55,7 @@ def later_pairs(
     if raw.labelled is None:
         return np.empty((0, 2), np.int64)
     steps = _Steps.of(mechanism, raw, raw.labelled)
-    apart = [_resolved(mechanism, raw, steps)]
-    apart += [] if tails is None else [_remembered(mechanism, raw, tails)]
+    resolved, remembered = _resolved(mechanism, raw, steps), _remembered(mechanism, raw, tails)
     asked = _asked(mechanism, raw)
     n = raw.stopped + 1
     seen = np.empty(0, np.int64)
@@ -67,13 +66,14 @@ def later_pairs(
         keys = without(_keys(frontier, n, steps.is_prior), seen)
         seen = union(seen, keys)
         here = np.stack([keys // n, keys % n], axis=1)
-        if any((known[here[:, 0]] != known[here[:, 1]]).any() for known in apart):
-            raise _different_memories()
-        if (asked[here[:, 0]] != asked[here[:, 1]]).any():
+        if _differ(asked, here):
             raise _different_questions()
         drawing = here[np.all(steps.is_sample[here], axis=1)]
         showing = here[np.all(steps.shown[here] != NOWHERE, axis=1)]
         showing = showing[steps.shown[showing[:, 0]] == steps.shown[showing[:, 1]]]
+        going_on = np.concatenate([drawing, showing])  # others have parted
+        if _differ(remembered, going_on) or _differ(resolved, here):
+            raise _different_memories()
         frontier = np.concatenate([steps.joined(drawing), steps.follow(showing)])
     found: IntArray = np.stack([seen // n, seen % n], axis=1)
     alike: BoolArray = (steps.shown[found[:, 0]] == steps.shown[found[:, 1]]) & (
@@ -83,12 +83,19 @@ def later_pairs(
     return later
 
 
-def _remembered(mechanism: Mechanism, raw: RawGraph, tails: Tails) -> IntArray:
+def _differ(known: IntArray, pairs: IntArray) -> bool:
+    """Return whether something known of states, [n_states], differs in one of pairs [n, 2]."""
+    return bool((known[pairs[:, 0]] != known[pairs[:, 1]]).any())
+
+
+def _remembered(mechanism: Mechanism, raw: RawGraph, tails: Tails | None) -> IntArray:
     """Return [n_raw_states + 1] numbers of what is remembered beyond the window, 0 for nothing."""
+    found, n_known = np.zeros(raw.stopped + 1, np.int64), 0
+    if tails is None:
+        return found
     for node in mechanism.nodes:
         if isinstance(node, Sample) and node.is_prior and node.target in tails.wide.names:
             raise _different_memories()
-    found, n_known = np.zeros(raw.stopped + 1, np.int64), 0
     for states in raw.cuts.values():
         columns = tails.memory(states.columns)
         if not columns:
@@ -134,8 +141,7 @@ def _different_questions() -> LimitReached:
 
 def _different_memories() -> LimitReached:
     return too_large(
-        "a D inside of a path compares runs that remember different numbers beyond the window, or "
-        "add different numbers to such",
+        "a D inside of a path compares runs that remember different numbers beyond the window",
         "a policy such as `clamped lo..hi`",
     )
 

@@ -88,8 +88,8 @@ def resolving(
 ) -> IntArray:
     """Return the number of each row's distribution [n_rows] of how far wide numbers are apart.
 
-    From each that is moved that matters, up to how far it is, for others on that side, and for
-    itself where it stays in a variable.
+    From each that is moved that matters, up to how far any is, for others on that side, and for
+    itself where it stays in a variable. So it is drawn alike where runs are compared.
     """
     group, (moved, stays, *added) = tails.wide.arriving[node], distribution.arguments
     stay = bool((evaluated(stays, frame, supports.table) == TRUE).all())
@@ -97,48 +97,43 @@ def resolving(
         low, high = _added(added, frame, supports.table)
     except Fault as mistake:
         return np.full(frame.n_rows, supports.table.fault(mistake))
-    farthest = int((high - low).max(initial=0))
-    tails.farthest = max(farthest, tails.farthest)
+    tails.farthest = max(high - low, tails.farthest)
     if stay:
-        tails.moved[node] = max(farthest, tails.moved.get(node, 0))
+        tails.moved[node] = max(high - low, tails.moved.get(node, 0))
     names = [name for name in tails.wide.groups[group] if name in live]
-    first, of_row = distinct_rows([frame[TAIL_STATE], low, high, *(frame[name] for name in names)])
-    rows = (
-        c[first].tolist() for c in (frame[TAIL_STATE], low, high, *map(frame.__getitem__, names))
-    )
-    known, found = supports.known("resolve", distribution.span), []
     is_moved = [name in set(reads(moved)) for name in names]
-    for state, least, most, *codes in zip(*rows, strict=True):
-        reach, others = most - least, [code for code in codes if code < PLAIN]
+    columns = [frame[name] for name in (TAIL_STATE, *names)]
+    first, of_row = distinct_rows(columns)
+    known, found = supports.known("resolve", distribution.span), []
+    for state, *codes in zip(*(column[first].tolist() for column in columns), strict=True):
         starts = {
             (code, way)
             for code, is_one in zip(codes, is_moved, strict=True)
-            for way, far in ((1, most), (-1, -least))
+            for way, far in ((1, high), (-1, -low))
             if is_one and far and code < PLAIN
-            if stay or any(way * (other - code) > 0 for other in others)
+            if stay or any(way * (other - code) > 0 for other in codes if other < PLAIN)
         }
-        key = (state, reach, *(each for start in sorted(starts) for each in start))
+        key = (state, high - low, *(each for start in sorted(starts) for each in start))
         if key not in known:
-            drawn, chances = zip(*tails.states.resolving(state, reach, sorted(starts)), strict=True)
+            ways = tails.states.resolving(state, high - low, sorted(starts))
+            drawn, chances = zip(*ways, strict=True)
             weights = whole_weights(list(drawn), chances, distribution.span, supports.table)
             known[key] = supports.add(weights)
         found.append(known[key])
     return np.array(found, np.int64)[of_row]
 
 
-def _added(added: Sequence[Expr], frame: Frame, table: ValueTable) -> tuple[IntArray, IntArray]:
-    """Return the least and the greatest sum of some numbers added to wide ones, each [n_rows].
+def _added(added: Sequence[Expr], frame: Frame, table: ValueTable) -> tuple[int, int]:
+    """Return the least and the greatest sum of some numbers that are added to wide ones, or 0.
 
     Raises a `Fault` where one is no integer.
     """
-    low, high = np.zeros((2, frame.n_rows), np.int64)
+    low = high = 0
     for expr in added:
-        codes = evaluated(expr, frame, table)
-        for code in np.unique(codes[codes < FIRST_FAULT]).tolist():
-            value = table.value(code)
+        ends = [0]
+        for code in np.unique(evaluated(expr, frame, table)).tolist():
+            value = table.value(code) if code < FIRST_FAULT else 0
             items = value.items if isinstance(value, SetValue) else (value,)
-            ends = [integer_of(each, "what is added to noise", expr.span) for each in items]
-            rows = codes == code
-            low[rows] += min([0, *ends])
-            high[rows] += max([0, *ends])
+            ends += [integer_of(each, "what is added to noise", expr.span) for each in items]
+        low, high = low + min(ends), high + max(ends)
     return low, high
