@@ -156,14 +156,18 @@ class Line:
         root = self._edge(is_high) if t is None else self.of_param(t)
         if root is None:
             return ParamEnd("inf" if is_high else "-inf", None, "inf" if is_high else "-inf", True)
-        x = root.rational
+        x = self._logarithm(root) if self.is_exponential else root.rational
         if x is None:
             equation = self.polynomial_text(root.polynomial)
             return ParamEnd(None, equation, self._decimal(root), not has_end)
-        if self.is_exponential:
-            value = Budget.ln(x) / self.unit
-            return ParamEnd(exact_text(value), None, decimal(value), not has_end)
         return ParamEnd(exact_text(x), None, decimal(x), not has_end)
+
+    def _logarithm(self, root: Root) -> Budget | None:
+        """Return ln(root)/unit where some power of the root is rational: of c t^n = b it is b/c."""
+        p, n = root.polynomial, root.polynomial.degree()
+        if any(p[k] != 0 for k in range(1, n)):
+            return None
+        return Budget.ln(fmpq(-p[0], p[n])) / (self.unit * n)
 
     def _decimal(self, root: Root) -> str:
         """Return an irrational end, correctly rounded to 17 digits."""

@@ -388,6 +388,18 @@ def test_texts_of_quotients_by_one_term_have_their_values(param, below):
     assert eval(text, {"a": x}) == (1 + x) / sum(c * x**i for i, c in enumerate(below))
 
 
+@pytest.mark.parametrize(
+    ("power", "constant", "exact"),
+    [(2, 3, "ln(3)"), (1, 2, "ln(4)"), (6, 2, "1/3*ln(2)"), (3, 8, "ln(4)")],
+)
+def test_ends_at_powers_that_are_rational_are_logarithms(power, constant, exact):
+    """t is exp(eps/2), and t^6 = 2 at eps = ln(2)/3."""
+    equation = add(exponential(fmpq(power, 2)), -constant)
+    (interval,) = HALVES.intervals(HALVES.where(equation, (1,)))
+    assert (interval.low.exact, interval.high.exact) == (exact, "inf")
+    assert isclose(float(Decimal(interval.low.decimal)), 2 * log(constant) / power)
+
+
 def test_the_unit_of_a_line_divides_those_of_its_numbers():
     numbers = [exponential(fmpq(1, 2)), exponential(fmpq(2, 3)), 5]
     line = line_of(EPS, numbers, is_exponential=True)

@@ -340,11 +340,11 @@ class _Events:
         vacuity = () if n_pairs else (NO_NEIGHBORS,)
         return _Failing(self.line, region, coverage, vacuity, self.rows if self.is_ratio else None)
 
-    def above(self, epsilon: Budget, delta: Number, *, or_equal: bool = False) -> Region:
-        """Return where dp(ε, δ) fails; with `or_equal`, where no smaller ε or δ would do."""
-        if delta == 0 and not or_equal:
+    def above(self, epsilon: Budget, delta: Number) -> Region:
+        """Return where dp(ε, δ) fails."""
+        if delta == 0:
             return where_exceeded(self.rows, self.seen.pairs, growth_of(epsilon), self.limits)
-        return self.sets(epsilon).where_above(delta, or_equal=or_equal)
+        return self.sets(epsilon).where_above(delta)
 
     def sets(self, epsilon: Budget) -> WorstSets:
         """Return the worst sets of all pairs."""
