@@ -374,9 +374,42 @@ check m: dp(0)
 
 
 def test_no_strategy_is_the_worst_for_all_values_of_a_parameter():
-    text = f"param a in (0, 1/2)\n{RESPONSES.replace('3/5', '1 - a')}check rr: delta(ln 2) <= 1/2\n"
-    assert error_codes(check_text(text)) == ["DP627"]
-    assert verdicts(check_text(text, "-D", "a=2/5")) == ["holds"]
+    text = f"param a in (0, 1/2)\n{RESPONSES.replace('3/5', '1 - a')}"
+    asked = f"{text}check rr: delta(ln 2) <= 1/2\n"
+    assert error_codes(check_text(asked)) == ["DP627"]
+    assert verdicts(check_text(asked, "-D", "a=2/5")) == ["holds"]
+    for claim in ("dp(ln 2, 1/10)", "epsilon(1/2) <= ln 2"):
+        assert error_codes(check_text(f"{text}check rr: {claim}\n")) == ["DP627"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_epsilon_is_that_of_the_worst_word_for_all_values_of_a_parameter(seed):
+    rounds, k = two_rounds(seed), 1 + seed
+    rounds = {key: str(each).replace(f"{k}/8", "a", 1) for key, each in rounds.items()}
+    text = "param a in (0, 1)\nmechanism m {\n  input x in 0..1\n  adjacent all\n"
+    asked = f"{text}{ADAPTIVE.format(**rounds)}check m: dp(ln 8)\ncompute m: epsilon\n"
+    violated, computed = check_text(asked)["results"]
+    fails = violated.get("values", {"fails_for": []})["fails_for"]
+    for n in range(1, 16):
+        value = Fraction(n, 16)
+        one, epsilon = check_text(asked, "-D", f"a={value}")["results"]
+        inside = [
+            Fraction(each["from"]["decimal"]) < value < Fraction(each["to"]["decimal"])
+            or value in (Fraction(each[end]["decimal"]) for end in ("from", "to"))
+            for each in fails
+        ]
+        if one["verdict"] == "violated":
+            assert any(inside)
+            assert violated["strategy"]["situations"]
+        near = [
+            piece["exact"]
+            for piece in computed.get("pieces", [computed.get("value")])
+            if "from" not in piece
+            or Fraction(piece["from"]["decimal"]) <= value <= Fraction(piece["to"]["decimal"])
+        ]
+        exact = [re.sub(r"(\d+)", r"Fraction(\1)", text[3:-1]).replace("^", "**") for text in near]
+        ratios = [eval(text, {"a": value, "Fraction": Fraction}) for text in exact]
+        assert Fraction(epsilon["value"]["exp"]) in ratios
 
 
 def test_no_distribution_of_outputs_is_shown_without_a_strategy():

@@ -48,6 +48,7 @@ from dpcheck.check.values.verdicts import (
     Outcome,
     Phrase,
     Piece,
+    Strategy,
     Table,
     Undecided,
     Vacuity,
@@ -243,8 +244,9 @@ def _truth(
     )
     if not intervals:
         return Outcome(Holds(), failing.coverage, failing.vacuity, all_values=shown)
-    verdict = _counterexample(sample, outcomes, setting, intervals)
-    return Outcome(verdict, failing.coverage, failing.vacuity, all_values=shown)
+    verdict, strategy = _counterexample(sample, outcomes, setting, intervals)
+    seen = failing.coverage, failing.vacuity
+    return Outcome(verdict, *seen, strategy=strategy, all_values=shown)
 
 
 def _counterexample(
@@ -252,17 +254,20 @@ def _counterexample(
     outcomes: dict[Chosen, Outcome],
     setting: Setting,
     intervals: Sequence[ParamInterval],
-) -> Violated | Undecided:
-    """Return the counterexample at a value, as the ordinary engine finds it there."""
+) -> tuple[Violated | Undecided, Strategy | None]:
+    """Return the counterexample at a value, as the ordinary engine finds it there.
+
+    And the strategy of an analyst that shows it.
+    """
     name = setting.for_all.param.name
     if sample is None:
         texts = ", ".join(interval.text for interval in intervals)
         event = Phrase.of(f"{name} in {texts}")
-        return Violated(Counterexample((), event, (), Phrase(())))
-    verdict = (outcomes[sample] if sample in outcomes else setting.at(sample)).verdict
-    if isinstance(verdict, Violated | Undecided):
-        return verdict
-    return Undecided(NOT_SHOWN, Phrase.of(f"{name} = {exact_text(sample)}"))
+        return Violated(Counterexample((), event, (), Phrase(()))), None
+    outcome = outcomes[sample] if sample in outcomes else setting.at(sample)
+    if isinstance(outcome.verdict, Violated | Undecided):
+        return outcome.verdict, outcome.strategy
+    return Undecided(NOT_SHOWN, Phrase.of(f"{name} = {exact_text(sample)}")), None
 
 
 def _failing_formula(claim: FormulaClaim, setting: Setting) -> _Failing:
