@@ -47,6 +47,7 @@ VALUES = {
     "if outputs = 2 then output(1) else 1/2": lambda x, run: (
         run[0] if len(run) == 2 else Fraction(1, 2)
     ),
+    "if outputs >= 2 then output(2) else 7": lambda x, run: run[1] if len(run) >= 2 else 7,
     "max(output, output(1)) / (outputs + x)": lambda x, run: Fraction(
         max(run[-1], run[0]), len(run) + x
     ),

@@ -181,9 +181,9 @@ def at_end(
     """Return what a number at the end of a run is, from states and the number of outputs.
 
     The arguments are the last state, how many outputs came before it as far as that is among the i
-    that the number asks for, the state after the i-th output for each of these, and how many
-    outputs there were; the result is None where the value is no number, and the mean where numbers
-    beyond the window were shown. The inputs it reads were kept. The result raises as `labelled`.
+    that the number asks for, the state after the i-th output for each of these that there is, and
+    how many outputs there were; the result is None where the value is no number, and the mean where
+    numbers beyond the window were shown. The inputs it reads were kept. It raises as `labelled`.
     """
     table, columns, window = explored.table, explored.columns, explored.window or Window()
     last_name = ("output",) if meaning.reads_last else ()
@@ -197,9 +197,14 @@ def at_end(
             for name, code in zip((*meaning.inputs, *names), codes, strict=True)
             if code < FIRST_FAULT
         }
-        if meaning.reads_last:
+        if meaning.reads_last and last in environment:
             environment["output"] = environment[last]  # one number may be read by two names
-        found = claims.value_beyond(meaning.value, {**environment, "outputs": n_outputs}, window)
+        try:
+            found = claims.value_beyond(
+                meaning.value, {**environment, "outputs": n_outputs}, window
+            )
+        except KeyError:  # it reads an output that the run has not
+            return None
         if isinstance(found, FarNumber):
             return claims.mean_beyond(found, beyond, window)
         if isinstance(found, bool) or not isinstance(found, int | Rational | ExpNumber):
@@ -207,10 +212,10 @@ def at_end(
         return found
 
     def at(state: int, count: int, after: Mapping[int, int], n_outputs: int) -> Number | None:
-        shown = (*(state for _ in last_name), *(after[i] for i in meaning.positions))
+        shown = (*(state for _ in last_name), *map(after.get, meaning.positions))
         inputs = (columns[name].item(state) for name in meaning.inputs)
         last = f"output({count})" if count in after else "output"
-        outputs = (columns["output"].item(s) for s in shown)
+        outputs = (FIRST_FAULT if s is None else columns["output"].item(s) for s in shown)
         return value((*inputs, *outputs), last, n_outputs)
 
     return at

@@ -319,17 +319,17 @@ class _Runs:
     def differences(self, place: int) -> list[Number]:
         """Return c_0, c_1, ... where a run ends after a node: the value is Σ_j c_j C(N, j)."""
         _, last, count, known = self.nodes[place]
-        if len(known) < len(self.end.positions):
-            at = self.end.positions[len(known)]
-            raise self._rejected(place, f"there is no output({at})")
-        if self.end.reads_last and last < 0:
-            raise self._rejected(place, "nothing is output")
-        shown = dict(zip(self.end.positions, known, strict=True))
+        shown = dict(zip(self.end.positions, known, strict=False))
         counts = [count] if self.end.degree is None else range(self.end.degree + 1)
         values = [self.end.value(max(last, ~last), count, shown, n) for n in counts]
         numbers = [value for value in values if value is not None]
         if len(numbers) < len(values):
-            raise self._rejected(place, "the value is no number")
+            why = "the value is no number"
+            if len(known) < len(self.end.positions):
+                why = f"there is no output({self.end.positions[len(known)]})"
+            elif self.end.reads_last and last < 0:
+                why = "nothing is output"
+            raise self._rejected(place, why)
         return differences(numbers, [1] * len(numbers))[::-1]
 
     def _without_end(self, place: int) -> Moments:
