@@ -277,7 +277,7 @@ check m: E<=3 [ output ]
 """
     (error,) = check_text(text)["errors"]
     assert error["code"] == "DP630"
-    assert "from p = 0, x = 1" in str(error)
+    assert error["notes"] == ["on the run: p = 0; then x = 1; then output 1"]
     assert verdicts(check_text(text.replace("m: E", "m for p in (0, 1): E"))) == ["holds"]
 
 

@@ -15,7 +15,7 @@ from dpcheck.check.formulas.vacuity import formula_vacuity, path_vacuity
 from dpcheck.check.quantities.event_claims import decide_on_sequences
 from dpcheck.check.quantities.privacy import closest_text, false_comparison
 from dpcheck.check.values.amounts import bound_amount, number_amount
-from dpcheck.check.values.comparisons import as_extended, holds, order
+from dpcheck.check.values.comparisons import holds, order
 from dpcheck.check.values.measures import Measures
 from dpcheck.check.values.verdicts import (
     Amount,
@@ -34,7 +34,7 @@ from dpcheck.check.values.verdicts import (
 from dpcheck.diagnostics.claims import AtSelectsNothing, SeveralStates
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.quantities import DifferentInputs
-from dpcheck.exact import Extended, TooLarge
+from dpcheck.exact import Budget, Extended, TooLarge
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic import claims
 from dpcheck.logic.formula_text import formula_text
@@ -244,7 +244,8 @@ def _decide_number(
     amount, coverage, vacuity = bound_amount(value), *looked_at(quantity, selected, truths)
     if isinstance(claim, claims.QuantityValue):
         return Outcome(Value(amount, value), coverage, vacuity, amount)
-    if holds(claim.comparison, order(value, as_extended(claim.bound))):
+    assert not isinstance(claim.bound, Budget), "a number is compared with a number"
+    if holds(claim.comparison, order(value, claim.bound)):
         return Outcome(Holds(), coverage, vacuity, amount)
     name, bound = truths.chain.state_text(int(selected[0])), bound_amount(claim.bound)
     if isinstance(quantity, claims.Expectation):

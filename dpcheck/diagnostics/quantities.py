@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.runs import RunMistake
 from dpcheck.logic.quantities import QUANTITIES, listed, words_where
 
 _TABLES = {row.word: row.one_value for row in QUANTITIES.values() if row.one_value}
@@ -204,14 +205,9 @@ Right: mechanisms with `input x in 0..5` and `adjacent abs(x - x') <= 1`, both
 """
 
 
-class NoExpectedValue(Mistake):
-    """Some run has no value of which `E` could be the mean.
+class NoExpectedValue(RunMistake):
+    """Some run has no value of which `E` could be the mean."""
 
-    `shown` are its outputs.
-    """
-
-    start: str
-    shown: tuple[str, ...]
     why: str
 
     code = "DP630"
@@ -227,13 +223,3 @@ Wrong: compute above_threshold at q = [0, 0] : E=? [ output ]        top and bot
 Right: compute above_threshold at q = [0, 0] : E=? [ outputs ]
 Right: compute above_threshold at q = [0, 0] : E=? [ if output = top then 1 else 0 ]
 """
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        outputs = ", then ".join(self.shown[:_SHOWN]) or "no output"
-        more = f", and {len(self.shown) - _SHOWN} more" if len(self.shown) > _SHOWN else ""
-        return (f"the run: from {self.start}, {outputs}{more}",)
-
-
-_SHOWN = 5
-"""Outputs that a title names."""

@@ -15,7 +15,7 @@ from dpcheck.check.evidence.table_evidence import TableEvidence
 from dpcheck.check.quantities.decide_quantity import error_laws, largest_errors, most_guessable
 from dpcheck.check.quantities.seen_pairs import complete_evidence, observed, seen_pairs
 from dpcheck.check.values.amounts import bare, number_amount
-from dpcheck.check.values.event_text import by_value, output_sequence
+from dpcheck.check.values.event_text import by_value, event_parts, output_sequence
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import Amount, Counterexample, OutputSequence, Phrase
 from dpcheck.exact import (
@@ -202,12 +202,8 @@ def _event(lead: str, block: Block, evidence: TableEvidence, epsilon: Budget) ->
     p_sums, q_sums = block.sums(mask)
     gap = block.gap(0, p_sums[0], q_sums[0])
     found = by_value(evidence.shown(k) for k in block.sequence[mask].tolist())
-    parts: list[Part] = [lead]
-    for k, shown in enumerate(found[:_LISTED]):
-        parts += ["; " * (k > 0), shown]
-    more = f"; and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
-    parts += [more, ": ", bare(gap.p), " against ", bare(gap.q)]
-    return Remark("carried by", Phrase.of(*parts))
+    told = lead, *event_parts(found), ": ", bare(gap.p), " against ", bare(gap.q)
+    return Remark("carried by", Phrase.of(*told))
 
 
 def explain_error(

@@ -274,7 +274,10 @@ def _between(
         amount = number_amount(low)
         return Outcome(Value(amount, low), coverage, value=amount)
     relations = _relations(check.claim)
-    verdicts = [[_truth(each, *ends, r) for each, r in relations] for ends in found]
+    verdicts = [
+        [truth_between(each, *(compare(end, bound) for end in ends)) for each, bound in relations]
+        for ends in found
+    ]
     for state, (least, most), each in zip(selected.tolist(), found, verdicts, strict=True):
         if False in each:
             known = Phrase.of("it is ", between_amount(least, most), OVER_ALL)
@@ -311,10 +314,6 @@ def _relations(claim: Claim) -> Sequence[tuple[Comparison, Number]]:
         case ExpectationClaim(relations=relations):
             return relations
     return ()
-
-
-def _truth(comparison: Comparison, low: Number, high: Number, bound: Number) -> bool | None:
-    return truth_between(comparison, compare(low, bound), compare(high, bound))
 
 
 def _of_formula(

@@ -28,7 +28,6 @@ from dpcheck.check.values.verdicts import (
 )
 from dpcheck.diagnostics.claims import SeveralStates
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.diagnostics.quantities import NoExpectedValue
 from dpcheck.diagnostics.runs import RunMistake
 from dpcheck.exact import Number, TooLarge, divide, log
 from dpcheck.explore import Explored, MistakesFound, explore, labelled
@@ -375,16 +374,16 @@ def _outcome(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
     from dpcheck.check.all_values.decide import NOT_SHOWN, decide_for_all, violated_somewhere
 
     def at_value(claim: Claim, value: Value) -> Outcome:
-        one = _at_value(check, value, limits)
-        if claim is not check.claim:  # ε, which reads no parameter
-            return _decided(replace(one, check=replace(one.check, claim=claim)), limits)[0]
         try:
+            one = _at_value(check, value, limits)
+            if claim is not check.claim:  # ε, which reads no parameter
+                return _decided(replace(one, check=replace(one.check, claim=claim)), limits)[0]
             outcome, at_values[value] = _decided(one, limits)
         except ClaimRejected as rejected:
-            if not isinstance(rejected.mistake, NoExpectedValue):
-                raise
-            start = f"{for_all.param.name} = {value_text(value)}, {rejected.mistake.start}"
-            raise ClaimRejected(replace(rejected.mistake, start=start)) from None
+            mistake, name = rejected.mistake, for_all.param.name
+            if isinstance(mistake, RunMistake):
+                mistake = mistake.on_run((f"{name} = {value_text(value)}", *mistake.run))
+            raise ClaimRejected(mistake) from None
         return outcome
 
     explored, chain, for_all = ready.explored, ready.chain, check.for_all
@@ -428,7 +427,6 @@ def _outcome(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:
 def _at_value(check: ResolvedCheck, value: Value, limits: Limits) -> _Ready:
     """Return the claim for one value of its parameter; raises `ClaimRejected` with its mistake."""
     assert check.chosen is not None, "a parameter can be chosen"
-    assert check.for_all is not None, "it depends on a parameter"
     resolved = check.chosen(value)
     mistakes: Sequence[Mistake] = [m for m in resolved.mistakes if m.severity == "error"]
     if not mistakes:
@@ -437,10 +435,7 @@ def _at_value(check: ResolvedCheck, value: Value, limits: Limits) -> _Ready:
             return _ready(one, Explorations(), limits)
         except MistakesFound as found:
             mistakes = found.mistakes
-    first = mistakes[0]
-    if isinstance(first, RunMistake):
-        first = first.on_run((f"{check.for_all.param.name} = {value_text(value)}", *first.run))
-    raise ClaimRejected(first)
+    raise ClaimRejected(mistakes[0])
 
 
 def _decided(ready: _Ready, limits: Limits) -> tuple[Outcome, _Ready]:

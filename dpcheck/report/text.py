@@ -273,15 +273,11 @@ def in_short(found: verdicts.Counterexample) -> str:
         for state, amount in zip(found.states, found.probabilities, strict=False)
     ]
     if not sides:
-        return _failing(found) or " and ".join(map(visible, found.states))
+        said = notation.requirement_text(found.requirement, found.sides)
+        return said or " and ".join(map(visible, found.states))
     event = notation.event_text(found.event)
-
-    has = "have" if event.startswith("the output sequences") else "has"
+    has = "have" if " output sequences " in event else "has"
     return f"{event} {has} {', '.join(sides)}"
-
-
-def _failing(found: verdicts.Counterexample) -> str:
-    return notation.requirement_text(found.requirement, found.sides)
 
 
 def _strategy_rows(strategy: verdicts.Strategy) -> Iterator[Row]:

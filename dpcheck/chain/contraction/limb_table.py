@@ -21,7 +21,7 @@ from dpcheck.chain.chain import IntArray
 from dpcheck.chain.sets import distinct
 from dpcheck.chain.weights.denominators import Scales, is_uniform, multiplied, repeated
 from dpcheck.chain.weights.limbs import LIMB_BITS, as_weights, carried, n_limbs_for, scaled
-from dpcheck.chain.weights.rows import Rows, in_lowest_terms, ranges
+from dpcheck.chain.weights.rows import Rows, in_lowest_terms, indptr_of, ranges
 from dpcheck.exact import exact_quotient
 
 if TYPE_CHECKING:
@@ -92,8 +92,7 @@ class LimbTable:
         sums, scale = self._summed(states)
         is_entry = np.stack([reduce(np.bitwise_or, limbs) != 0 for limbs in sums], axis=1)
         row, column = np.nonzero(is_entry)
-        indptr = np.zeros(len(states) + 1, np.int64)
-        np.cumsum(np.bincount(row, minlength=len(states)), out=indptr[1:])
+        indptr = indptr_of(np.bincount(row, minlength=len(states)))
         by_limb = [np.stack(limbs, axis=1)[is_entry] for limbs in zip(*sums, strict=True)]
         denominators = self.graph.scales.weights(np.full(len(states), scale))
         return in_lowest_terms(

@@ -21,12 +21,11 @@ from dpcheck.chain.sets import distinct, distinct_rows, is_increasing
 from dpcheck.chain.weights.denominators import (
     INT64_LIMIT,
     Scales,
-    concatenated,
     is_uniform,
     multiplied,
     repeated,
 )
-from dpcheck.chain.weights.rows import Entries, merged, ranges
+from dpcheck.chain.weights.rows import Entries, indptr_of, joined, merged, ranges
 from dpcheck.exact import convolution, integer_product
 from dpcheck.limits import Tick
 from dpcheck.records import dataclass
@@ -96,8 +95,7 @@ def composed(
     """
     n_rows, n_middles, n_targets = shape
     rows, targets, numerators, row_scales = merged(right, n_middles, n_targets, scales)
-    indptr = np.zeros(n_middles + 1, np.int64)
-    np.cumsum(np.bincount(rows, minlength=n_middles), out=indptr[1:])
+    indptr = indptr_of(np.bincount(rows, minlength=n_middles))
     table = Right(indptr, targets, numerators, row_scales)
     parts = _parts(left, table, scales, limit, tick)
     return None if parts is None else _added_up(parts, n_rows, n_targets, scales)
@@ -127,13 +125,7 @@ def long_product(
 
 def _added_up(parts: list[Entries], n_rows: int, n_targets: int, scales: Scales) -> Entries:
     """Return all entries row-major, equal places added up."""
-    entries = Entries(
-        np.concatenate([part.rows for part in parts]),
-        np.concatenate([part.targets for part in parts]),
-        concatenated([part.numerators for part in parts]),
-        np.concatenate([part.scales for part in parts]),
-    )
-    rows, targets, numerators, row_scales = merged(entries, n_rows, n_targets, scales)
+    rows, targets, numerators, row_scales = merged(joined(parts), n_rows, n_targets, scales)
     return Entries(rows, targets, numerators, row_scales[rows])
 
 

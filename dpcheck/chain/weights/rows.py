@@ -218,8 +218,7 @@ def rows_of_scaled(entries: Scaled, n_targets: int, scales: Scales) -> Rows:
 def _as_rows(
     rows: IntArray, targets: IntArray, numerators: WeightArray, denominators: WeightArray
 ) -> Rows:
-    indptr = np.zeros(len(denominators) + 1, np.int64)
-    np.cumsum(np.bincount(rows, minlength=len(denominators)), out=indptr[1:])
+    indptr = indptr_of(np.bincount(rows, minlength=len(denominators)))
     return in_lowest_terms(Rows(indptr, targets, numerators, denominators))
 
 

@@ -36,7 +36,7 @@ from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.formulas.vacuity import NO_NEIGHBORS, formula_vacuity
 from dpcheck.check.quantities.seen_pairs import SeenPairs, seen_pairs
 from dpcheck.check.values.amounts import bound_amount, epsilon_amount, number_amount
-from dpcheck.check.values.comparisons import as_budget, as_extended, as_number
+from dpcheck.check.values.comparisons import as_budget, as_number
 from dpcheck.check.values.measures import Measures
 from dpcheck.check.values.verdicts import (
     AllValues,
@@ -212,9 +212,10 @@ def _truth(
             events = _Events(setting, claim)
             failing = events.failing(events.above(epsilon, delta))
         case QuantityClaim(quantity=PathProbability() | Expectation() as quantity):
-            relation = claim.comparison, as_extended(claim.bound)
+            assert not isinstance(claim.bound, Budget), "a number is compared with a number"
             value = one_number(quantity, setting.selected, setting.truths, setting.measures)
-            failing = _failing_numbers(quantity, [value], [relation], setting)
+            relations = [(claim.comparison, claim.bound)]
+            failing = _failing_numbers(quantity, [value], relations, setting)
         case ExpectationClaim(quantity=quantity, relations=relations):
             values = means(quantity, setting.selected, setting.truths, setting.measures)
             failing = _failing_numbers(quantity, values, relations, setting)
@@ -457,11 +458,8 @@ def _value(quantity: Quantity, setting: Setting, claim: QuantityValue) -> Outcom
     if isinstance(quantity, PathProbability | Expectation):
         value = one_number(quantity, setting.selected, setting.truths, setting.measures)
         line = _line(setting, _finite([value]))
-        are_all = everywhere(True, line.low, line.high)
-        if isinstance(value, MinusInfinity | None):
-            parts = [(are_all, bound_amount(value).exact)]
-        else:
-            parts = [(are_all, line.text(value))]
+        texts = [line.text(each) for each in _finite([value])] or [bound_amount(value).exact]
+        parts = [(everywhere(True, line.low, line.high), texts[0])]
         coverage, vacuity = looked_at(quantity, setting.selected, setting.truths)
     else:
         assert isinstance(quantity, TightEpsilon | TightDelta), "other quantities are refused"

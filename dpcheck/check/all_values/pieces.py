@@ -55,7 +55,7 @@ class _Search:
             self.limits.check_time(f"{len(kept)} pieces found, {len(live)} functions left")
             best = self.best(live, x)
             kept.append(best)
-            live = [each for each in live if not self._is_below(each, best)]
+            live = [each for each in live if not self._where_above(each, best).is_empty]
             while live:
                 region = joined(and_, [self._where_above(live[0], each) for each in kept])
                 if not region.is_empty:
@@ -89,10 +89,6 @@ class _Search:
     def _where_above(self, left: Function, right: Function) -> Region:
         ends = self.line.low, self.line.high
         return where_above(*_difference(left, right), self.growth, *ends, or_equal=False)
-
-    def _is_below(self, low: Function, high: Function) -> bool:
-        """Return whether a function is nowhere above another."""
-        return self._where_above(low, high).is_empty
 
 
 def _somewhere(region: Region) -> fmpq:

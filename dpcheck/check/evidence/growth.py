@@ -152,7 +152,7 @@ class _Search:
                 if child in there:
                     longer = _joined(way, step)
                     if _ratio(longer) != _ratio(there[child]):
-                        back = self._back(child, root)
+                        back = self._tree(child)[root]
                         turn = min(
                             (_joined(one, back) for one in (there[child], longer)),
                             key=lambda way: (not _changes(way), len(way[0])),
@@ -170,9 +170,6 @@ class _Search:
                     found[child] = _joined(found[node], step)
                     waiting.append(child)
         return found
-
-    def _back(self, node: int, root: int) -> Way:
-        return self._tree(node)[root]
 
     def growing(self, pair: int, lead: Way, node: int, turn: Way) -> GrowingRatio:
         """Return a turn with what leads to it, and after it what shows most."""

@@ -99,7 +99,8 @@ class StrategyEvidence(MergedEvidence):
 
         def line(values: Mapping[bool, Masses], is_better: Better) -> Line:
             masses = {side: [values[side][root] for root in roots] for side in sides}
-            return _line(best_gap(masses, is_better))
+            gap = best_gap(masses, is_better)
+            return NOTHING if gap is None else Line(gap.p, gap.q, gap.pair, gap.is_forward)
 
         def line_at(number: Number) -> Line:
             factor = ExpFactor.of_number(number)
@@ -398,10 +399,6 @@ def _length(seen: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
 
 def _exceeding_more(factor: ExpFactor) -> Better:
     return lambda left, right: left.exceeds(right, factor)
-
-
-def _line(gap: EventGap | None) -> Line:
-    return NOTHING if gap is None else Line(gap.p, gap.q, gap.pair, gap.is_forward)
 
 
 def _asked(gap: EventGap, factor: ExpFactor | None) -> tuple[Wanted, Better]:

@@ -131,7 +131,8 @@ class Truths:
         known = self._known.setdefault(id(path), (path, {}))[1]
         bounded = self._bounded.get(id(path), (path, {}))[1]
         wanted = states.tolist()
-        known.update((s, bounded[s][0]) for s in wanted if s in bounded and _is_exact(bounded[s]))
+        ends = ((s, *bounded[s]) for s in wanted if s in bounded)
+        known.update((s, low) for s, low, high in ends if low == high)
         missing = sorted({s for s in wanted if s not in known})
         if missing:
             found = self._exact(path, np.array(missing, np.int64))
@@ -346,11 +347,6 @@ def _key(bounds: Bounds) -> object:
     """Return what equal bounds have in common, cheaper to hash than rationals."""
     low, high = bounds
     return as_fraction_parts(low), None if low is high else as_fraction_parts(high)
-
-
-def _is_exact(bounds: Bounds) -> bool:
-    """Return whether bounds are one exact value."""
-    return bounds[0] == bounds[1]
 
 
 def _is_violated(formula: f.Private, first: Bounds, second: Bounds) -> bool | None:

@@ -224,7 +224,8 @@ def decide_by_prefixes(
     state the run is in after them, if that is not too much.
     """
     coverage = Coverage(n_initial, len(question.seen.pairs))
-    last, depth, shown_by = Decision(None), 0, Phrase(())
+    last, depth = Decision(None), 0
+    attained: tuple[int, Evidence, Decision] | None = None
     high = greatest(question.claim)
 
     def between(n_digits: int) -> Outcome | None:
@@ -241,7 +242,7 @@ def decide_by_prefixes(
             beside = () if last.at_least is None else (Beside("it is at least", last.at_least),)
             return Outcome(last.verdict, coverage, (), last.value, beside)
         if last.at_least != before.at_least:
-            shown_by = _shown_by(question, *_fewest_outputs(question, depth, evidence, last))
+            attained = depth, evidence, last
         above = with_state(depth)
         if above is not None:
             high = tight_quantity(quantity_of(question.claim), above).value
@@ -249,7 +250,9 @@ def decide_by_prefixes(
             return outcome
     if outcome := between(FEWEST_DIGITS):
         return outcome
-    path = _path_of_outputs(question)
+    path, shown_by = _path_of_outputs(question), Phrase(())
+    if attained is not None:
+        shown_by = _shown_by(question, *_fewest_outputs(question, *attained))
     undecided = undecided_sequences(question.claim, last.at_least, high, depth, path, shown_by)
     return Outcome(undecided, coverage)
 

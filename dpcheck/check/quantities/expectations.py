@@ -74,6 +74,8 @@ UNEVEN = Limit(
     advice="a loop with fewer rounds, such as `for i in 1..3`, where every analyst is tried",
 )
 
+_SHOWN = 5
+"""Outputs of a run that are told."""
 STATES_BETWEEN_LOOKS = 1 << 12
 """States between two looks at the clock."""
 
@@ -271,6 +273,7 @@ class _Runs:
         for i, j in sorted(orders):
             constants: dict[int, Number] = {}
             for place, row in rows.items():
+                below = self._denominator(place)
                 total: Number = 0
                 for target, weight in row:
                     if target is None:
@@ -281,14 +284,11 @@ class _Runs:
                         is_shown = not self._is_choice(self.nodes[target][0])
                         share = later.get((i - 1, j), 0) if is_shown else 0
                         share = share if target in rows else add(share, later.get((i, j), 0))
-                    total = add(total, multiply(share, self._chance(place, weight)))
+                    total = add(total, multiply(share, number(weight, below)))
                 constants[place] = total
             for place, value in zip(inside, self._solved(rows, constants), strict=True):
                 found[place][i, j] = value
         return {**found}
-
-    def _chance(self, place: int, weight: Whole) -> Number:
-        return number(weight, self._denominator(place))
 
     def _denominator(self, place: int) -> Whole:
         state = self.nodes[place][0]
@@ -348,10 +348,11 @@ class _Runs:
         while self.parents[place] >= 0:
             path.append(self.nodes[place][0])
             place = self.parents[place]
-        chain = self.chain
-        start = chain.state_text(self.nodes[place][0])
-        shown = tuple(chain.observation_text(int(chain.observation[s])) for s in reversed(path))
-        return Rejected(NoExpectedValue(self.span, start, shown, why))
+        chain, start = self.chain, self.chain.state_text(self.nodes[place][0])
+        codes = chain.observation[path[::-1]].tolist()
+        shown = [f"output {chain.observation_text(code)}" for code in codes[:_SHOWN]]
+        more = [f"{len(codes) - _SHOWN} more"] * (len(codes) > _SHOWN)
+        return Rejected(NoExpectedValue(self.span, (start, *shown, *more), why))
 
 
 def _mean(moments: Moments) -> Extended:

@@ -46,16 +46,9 @@ def truth_between(comparison: Comparison, low: int, high: int) -> bool | None:
     return truths.pop() if len(truths) == 1 else None
 
 
-def as_extended(bound: exact.Budget | exact.Extended) -> exact.Extended:
-    """Return the bound of a number, which is one itself or infinite."""
-    number = bound.as_number() if isinstance(bound, exact.Budget) else bound
-    assert bound is None or number is not None, "a number is compared with a number"
-    return number
-
-
 def as_number(bound: exact.Budget | exact.Extended) -> exact.Number:
     """Return the bound of a δ or a probability, which is a number."""
-    number = as_extended(bound)
+    number = bound.as_number() if isinstance(bound, exact.Budget) else bound
     assert not isinstance(number, exact.MinusInfinity | None), "no δ or probability is infinite"
     return number
 

@@ -71,7 +71,7 @@ def replayed(
     )
     said = f"{claim['target']}: {claim['text']}"
     said += f" with {fields['value']}" if "value" in fields else ""
-    return Replayed(path, said, _place(claim), _event(fields), sides)
+    return Replayed(path, said, f"{claim['file']}:{claim['line']}", _event(fields), sides)
 
 
 def _event(fields: dict[str, Any]) -> ShownEvent:
@@ -85,10 +85,6 @@ def _event(fields: dict[str, Any]) -> ShownEvent:
         else OutputSequence(tuple(each), "goes on")
         for each in fields.get("event", [])
     )
-
-
-def _place(claim: dict[str, object]) -> str:
-    return f"{claim['file']}:{claim['line']}"
 
 
 def _model(file: str, definitions: Sequence[str]) -> Loaded:

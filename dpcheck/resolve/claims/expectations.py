@@ -26,11 +26,13 @@ def expectation(tree: surface.Expression, span: Span, reader: Reader) -> Expecta
 
     What a chain shows are labels, which are no values; of these there is their number.
     """
-    if isinstance(reader.target, ExplicitChain) and any(map(_is_output, descendants(tree))):
+    named = (getattr(node, "name", None) for node in descendants(tree))
+    if isinstance(reader.target, ExplicitChain) and "output" in named:
         wanted = "of a chain `E` reads `outputs`, their number (a label is asked of `P=? [ F .. ]`)"
         reader.scope.report(QuantityArgument(span, wanted, "`output`"))
         return None
-    calls = [node for node in descendants(tree) if _is_numbered_output(node)]
+    found = (node for node in descendants(tree) if isinstance(node, surface.Call))
+    calls = [call for call in found if call.function.name == "output"]
     positions = [_position(call, reader) for call in calls]
     names = {span: f"output({i})" for span, i in positions if i is not None}
     if len(names) < len(calls):
@@ -52,18 +54,8 @@ def expectation(tree: surface.Expression, span: Span, reader: Reader) -> Expecta
     return Expectation(key, f"E=? [ {written_text(tree, filled_in_texts(reader))} ]", span)
 
 
-def _is_output(node: object) -> bool:
-    is_name = isinstance(node, surface.Name) and node.name == "output"
-    return is_name or _is_numbered_output(node)
-
-
-def _is_numbered_output(node: object) -> bool:
-    return isinstance(node, surface.Call) and node.function.name == "output"
-
-
-def _position(call: object, reader: Reader) -> tuple[Span, int | None]:
+def _position(call: surface.Call, reader: Reader) -> tuple[Span, int | None]:
     """Return the place of `output(i)`, and i."""
-    assert isinstance(call, surface.Call), "a numbered output"
     what = "the number of an output"
     if len(call.arguments) != 1:
         wanted = "one output is `output(i)`, with its number"
