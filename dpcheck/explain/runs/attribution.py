@@ -91,11 +91,14 @@ def is_over(chain: Chain, source: int, outputs: Sequence[str]) -> bool:
 
 def chance(chain: Chain, source: int, shown: OutputSequence) -> Number:
     """Return the probability of outputs from a state of a chain that shows one a transition."""
-    known = distinct(chain.observation[chain.observation >= 0]).tolist()
-    codes = {chain.observation_text(code): code for code in known}
     vector: Vector = {source: 1}
     for text in shown.outputs:
-        vector = reached(chain, vector, codes[text], None) if text in codes else {}
+        after = [chain.targets[chain.indptr[s] : chain.indptr[s + 1]] for s in vector]
+        codes = distinct(chain.observation[np.concatenate(after)]).tolist()
+        shows = (code for code in codes if code >= 0 and chain.observation_text(code) == text)
+        if (code := next(shows, None)) is None:
+            return 0
+        vector = reached(chain, vector, code, None)
     if shown.ending == "goes on":
         return mass(vector)
     return mass(reached(chain, vector, None, getattr(chain, shown.ending)))
