@@ -14,7 +14,6 @@ from dpcheck.align.arena import arena, n_combinations
 from dpcheck.align.bound import Alignment, aligned
 from dpcheck.align.neighbors import Unreadable, differences
 from dpcheck.align.prices import bound_of, rates_of
-from dpcheck.align.ways import Step
 from dpcheck.align.windows import Row, Size, longer, round_of
 from dpcheck.check.all_values.decide import value_of_pieces
 from dpcheck.check.decide import ClaimRejected
@@ -53,7 +52,7 @@ from dpcheck.explore.values.mistakes import spoken
 from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic import claims
 from dpcheck.model.expressions import Const
-from dpcheck.model.program import Input, Mechanism
+from dpcheck.model.program import Mechanism
 from dpcheck.model.surface_text import one_line
 from dpcheck.model.values import SetValue, value_text
 from dpcheck.privacy.enclosed import Enclosed
@@ -135,6 +134,7 @@ class _Search:
         self.low: Epsilon | None = Budget.of(0)
         self.is_stream = round_of(mechanism) is not None
         self.high: Epsilon | None = self.most
+        self.worst: Worst | None = None
         self.shown = self.at = ""
         if for_all is not None:
             value = 1 if for_all.is_exponential else for_all.param.stand_in
@@ -175,7 +175,7 @@ class _Search:
             left = set()
         if not left:
             self.is_proved()
-        for seen, _ in self.windows_in_time(_with_comparison(claim, halves[0])):
+        for seen, _ in self.windows(_with_comparison(claim, halves[0])):
             for half in halves:
                 outcome = seen.outcome
                 if half != halves[0]:
@@ -186,8 +186,7 @@ class _Search:
                 if half in (">=", ">") and isinstance(outcome.verdict, Holds):
                     left.discard(half)
             if not left:
-                is_shown = comparison in (">=", ">")
-                return self.proved(Holds(), *([self.below] if is_shown else []))
+                return self.proved(Holds(), *([self.below] if comparison in (">=", ">") else []))
             if self.is_wrong(comparison, epsilon):
                 return self.proved(_too_small(self.most, comparison, epsilon))
         return self.undecided()
@@ -220,7 +219,7 @@ class _Search:
         if self.for_all is not None:
             return self.value_for_all(claim, self.for_all)
         high = self.most
-        for _ in self.windows_in_time(claim):
+        for _ in self.windows(claim):
             if _sign(self.low, high) == 0:
                 return self.proved(Value(epsilon_amount(self.low), self.low))
         assert self.low is not None, "else it was met"
@@ -232,7 +231,7 @@ class _Search:
     def value_for_all(self, claim: claims.QuantityValue, for_all: claims.ForAll) -> Outcome:
         """Return ε for all values of a parameter: what a window shows, and what is proved."""
         best = None
-        for seen, is_larger in self.windows_in_time(claim):
+        for seen, is_larger in self.windows(claim):
             if best is None or is_larger:
                 best = seen.outcome.all_values
                 shown = Beside(f"{_size_text(seen.size, self.mechanism)} at least")
@@ -240,28 +239,31 @@ class _Search:
             return self.undecided()
         pieces = tuple(_piece_below(piece, self.most, for_all) for piece in best.pieces)
         known = replace(best, pieces=pieces)
-        value = value_of_pieces(known, "epsilon")
-        return Outcome(value, NOTHING, beside=(shown, *self.beside), all_values=known)
+        beside = shown, *self.beside
+        return Outcome(value_of_pieces(known, "epsilon"), NOTHING, beside=beside, all_values=known)
 
     # --- what is known ---------------------------------------------------------------------
 
-    def windows(self, claim: claims.Claim) -> Iterator[Seen]:
-        """Yield what windows say, the smallest first; then those where the worst neighbors go on.
+    def windows(self, claim: claims.Claim) -> Iterator[tuple[Seen, bool]]:
+        """Yield what windows say as long as there is time, and whether they lose the most so far.
 
-        With a parameter those are the worst at its stand-in.
+        Small ones come first, then those where the neighbors that lose most go on. What is known by
+        the end of the time is told: the bounds are certain, wherever the search ends.
         """
         most = MAX_INPUTS_OF_STREAMS if self.is_stream else MAX_INPUTS
         most = most if self.for_all is None else MAX_INPUTS_FOR_ALL
-        worst: Worst | None = None
-        for size in _sizes(self.mechanism, most):
-            seen = self.decided(size, claim)
-            yield seen
-            worst = _worse(worst, seen.worst())
-        last = None
-        while worst is not None and worst is not last and self.may_go_on(seen):
-            seen = self.decided(longer(self.mechanism, worst.size, worst.pair), claim)
-            yield seen
-            last, worst = worst, _worse(worst, seen.worst())
+        is_known, last = self.most is not None, None
+        try:
+            for size in _sizes(self.mechanism, most):
+                seen, is_known = self.decided(size, claim), True
+                yield seen, self.loses_more(seen)
+            while self.worst is not None and self.worst is not last and self.may_go_on(seen):
+                last = self.worst
+                seen = self.decided(longer(self.mechanism, last.size, last.pair), claim)
+                yield seen, self.loses_more(seen)
+        except LimitReached as limit:
+            if not is_known or limit.limit.kind not in ("time", "run time"):
+                raise
 
     def may_go_on(self, seen: Seen) -> bool:
         """Return whether windows longer than one are looked at, that has its neighbors."""
@@ -269,20 +271,6 @@ class _Search:
         is_small = n_sequences is not None and n_sequences <= MAX_SEQUENCES
         most = MAX_ROUNDS if self.for_all is None else MAX_ROUNDS_FOR_ALL
         return self.is_stream and n_rounds < most and is_small
-
-    def windows_in_time(self, claim: claims.Claim) -> Iterator[tuple[Seen, bool]]:
-        """Yield what windows say as long as there is time, and whether they lose the most so far.
-
-        What is known by then is told: the bounds are certain, wherever the search ends.
-        """
-        is_known = self.most is not None
-        try:
-            for seen in self.windows(claim):
-                is_known = True
-                yield seen, self.loses_more(seen)
-        except LimitReached as limit:
-            if not is_known or limit.limit.kind not in ("time", "run time"):
-                raise
 
     def loses_more(self, seen: Seen) -> bool:
         """Keep the ε of a window if it is the largest so far, at the stand-in of a parameter.
@@ -300,6 +288,7 @@ class _Search:
         if _sign(lost, self.low) <= 0:
             return False
         self.low, self.shown = lost, self.at + _size_text(seen.size, self.mechanism)
+        self.worst = worst
         return True
 
     def is_proved(self) -> None:
@@ -324,10 +313,8 @@ class _Search:
             parts += ["it is at least ", epsilon_amount(self.low), f" ({self.shown}), and "]
         lead = "" if self.shown else "it is "
         parts += [self.unbounded] if self.most is None else [f"{lead}at most ", _amount(self.most)]
-        why, first = (
-            "epsilon lies between what windows show and what is proved",
-            "claim what is proved",
-        )
+        first = "claim what is proved"
+        why = "epsilon lies between what windows show and what is proved"
         if self.most is None:
             why = "no alignment bounds it, and finite windows show less"
             first = "compare once, `above := z > t`, count no further than `n := min(n + 1, 5)`"
@@ -359,7 +346,9 @@ def _shifts(alignment: Alignment) -> Iterator[str]:
     """Yield by how much the noise of variables is moved, and where that depends."""
     found: dict[str, dict[str, list[int]]] = {}
     for step in alignment.steps():
-        found.setdefault(step.name, {}).setdefault(_where(step), []).append(step.moved)
+        is_of_outcome = step.outcome in ("true", "false")
+        where = f" where `{one_line(step.span.text)}` is {step.outcome}" if is_of_outcome else ""
+        found.setdefault(step.name, {}).setdefault(where, []).append(step.moved)
     alike: dict[str, list[str]] = {}
     for name, places in found.items():
         texts = []
@@ -370,12 +359,6 @@ def _shifts(alignment: Alignment) -> Iterator[str]:
         alike.setdefault(", ".join(texts), []).append(spoken(name))
     for text, names in sorted(alike.items(), key=lambda pair: pair[1]):
         yield f"noise of {', '.join(names)} {text}"
-
-
-def _where(step: Step) -> str:
-    """Return on what outcome a shift was chosen."""
-    text = one_line(step.span.text)
-    return f" where `{text}` is {step.outcome}" if step.outcome in ("true", "false") else ""
 
 
 # --- windows -------------------------------------------------------------------------------
@@ -403,15 +386,13 @@ def _sizes(mechanism: Mechanism, most: int = MAX_INPUTS) -> list[Size]:
 def _n_inputs(mechanism: Mechanism, size: Size) -> int:
     total = 1
     for one in mechanism.inputs:
-        cells = size.n_rounds if one.is_stream else len(one.cells)
-        total *= (size.high - size.low + 1 if one.is_unbounded else _n_values(one)) ** cells
+        n_values = size.high - size.low + 1
+        if not one.is_unbounded:
+            assert isinstance(one.domain, Const), "sets of inputs are known"
+            assert isinstance(one.domain.value, SetValue), "sets of inputs are sets"
+            n_values = one.domain.value.size
+        total *= n_values ** (size.n_rounds if one.is_stream else len(one.cells))
     return total
-
-
-def _n_values(one: Input) -> int:
-    assert isinstance(one.domain, Const), "sets of inputs are known"
-    assert isinstance(one.domain.value, SetValue), "sets of inputs are sets"
-    return one.domain.value.size
 
 
 def _size_text(size: Size, mechanism: Mechanism) -> str:
@@ -472,12 +453,6 @@ def _amount(epsilon: Budget) -> Amount:
     if isinstance(epsilon, ParamBudget):
         return Amount(param_text(epsilon), param_text(epsilon), param=epsilon.param.name)
     return epsilon_amount(epsilon)
-
-
-def _worse(one: Worst | None, other: Worst | None) -> Worst | None:
-    if one is None or other is None:
-        return one or other
-    return other if _sign(other.epsilon, one.epsilon) > 0 else one
 
 
 def _with_comparison(claim: claims.Claim, comparison: Comparison) -> claims.Claim:
