@@ -44,7 +44,7 @@ class Chain(Model):
                 self.states |= {(name, chosen): (name, *labels) for chosen in product(*sets)}
         self.labels = {label for labels in self.states.values() for label in labels}
         self.rows: dict[Member, Law] = {}
-        self.adjacent: list[Tree] = []
+        self.pairs: set[frozenset[Member]] = set()
         self.initial: list[Member] = []
         self.observed: dict[Member, list[str]] = {}
         for part, env in unrolled(parts, self.parameters, scope):
@@ -52,8 +52,8 @@ class Chain(Model):
                 case ("->", source, branches):
                     pairs = [pair for branch in branches for pair in self._drawn(branch, env)]
                     self.rows[self.meant(source, env)[0]] = law_of(pairs)
-                case ("adjacent", *_):
-                    self.adjacent.append(part)
+                case ("adjacent", (left,), right, where):
+                    self._relate(left, right, where)
                 case ("init", references):
                     self.initial += [s for each in references for s in self.meant(each, env)]
                 case ("observe", references):
@@ -83,6 +83,28 @@ class Chain(Model):
         law = distribution(weight, env, self.scope).items()
         return [(self.meant(target, {**env, variable: value})[0], p) for value, p in law]
 
+    def _relate(self, left: Tree, right: Tree, where: Tree) -> None:
+        """Relate all states that two patterns with fresh names stand for."""
+        for s, bound in self._matches(left, {}):
+            for t, both in self._matches(right, bound):
+                if s != t and holds(where, {**self.parameters, **both}, self.scope):
+                    self.pairs.add(frozenset((s, t)))
+
+    def _matches(self, reference: Tree, earlier: Env) -> list[tuple[Member, Env]]:
+        """Return the states of a pattern, with what its names stand for then."""
+        name, indices = parts_of(reference)
+        found = []
+        for state in self.states:
+            if state[0] != name:
+                continue
+            pairs = list(zip(indices, state[1], strict=bool(indices)))
+            fresh = {tree[1]: value for tree, value in reversed(pairs) if tree[0] == "name"}
+            bound = {**fresh, **earlier}
+            env = {**self.parameters, **bound}
+            if all(self._value(tree, env) == value for tree, value in pairs):
+                found.append((state, bound))
+        return found
+
     def _observe(self, reference: Tree) -> None:
         """Let a state, a family or a label be seen."""
         label = parts_of(reference)[0]
@@ -95,29 +117,12 @@ class Chain(Model):
 
     def every_point(self) -> list[Point]:
         """Return the initial states, or all that have a neighbor."""
-        if self.initial:
-            return [s for s in self.states if s in self.initial]
-        return [s for s in self.states if any(self.are_neighbors(s, t) for t in self.states)]
+        wanted = self.initial or frozenset().union(*self.pairs)
+        return [s for s in self.states if s in wanted]
 
     def are_neighbors(self, s: Point, t: Point) -> bool:
         """Return whether two states are neighbors."""
-        ways = ((s, t), (t, s))
-        return s != t and any(self._relates(each, *way) for each in self.adjacent for way in ways)
-
-    def _relates(self, clause: Tree, s: Member, t: Member) -> bool:
-        """Return whether two patterns with fresh names stand for two states."""
-        _, (left,), right, where = clause
-        pairs: list[tuple[Tree, Value]] = []
-        for reference, (family, values) in ((left, s), (right, t)):
-            name, indices = parts_of(reference)
-            if name != family:
-                return False
-            pairs += zip(indices, values, strict=bool(indices))
-        fresh = {tree[1]: value for tree, value in reversed(pairs) if tree[0] == "name"}
-        env = {**self.parameters, **fresh}
-        return all(self._value(tree, env) == value for tree, value in pairs) and holds(
-            where, env, self.scope
-        )
+        return frozenset((s, t)) in self.pairs
 
     def text_of(self, point: Point) -> str:
         """Write a state, in quotes where it has to be: `pos`, `s[3]`."""

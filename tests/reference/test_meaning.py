@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dpcheck.reference import answer, load
+from dpcheck.reference.chains import Chain
 from dpcheck.reference.distributions import noise
 from dpcheck.reference.expressions import Scope, evaluate
 from dpcheck.reference.numbers import Budget, Exp, excess_sign, sign
@@ -245,6 +246,20 @@ def test_equal_names_in_neighbors_are_equal_indices():
         (("low", "u"), STOPPED): HALF,
         (("low",), STOPPED): HALF,
     }
+
+
+def test_two_neighbors_among_many_states_are_found_without_comparing_all(monkeypatch):
+    asked, are_neighbors = [], Chain.are_neighbors
+    monkeypatch.setattr(
+        Chain, "are_neighbors", lambda *pair: asked.append(pair) or are_neighbors(*pair)
+    )
+    text = """chain c { state s[i in 0..2000] state a state b
+      for i in 0..1999 { s[i] -> 1: s[i + 1] }
+      a -> 1: s[1998] b -> 1/2: s[1998] + 1/2: s[1999] adjacent a ~ b observe s }"""
+    program = Program(text, "c")
+    assert program.texts == ["a", "b"]
+    assert program.pairs() == [(0, 1)]
+    assert len(asked) == 1
 
 
 MODEL = """
