@@ -704,3 +704,22 @@ mechanism m {{
 check m: P>=1 [ X D{{0}} [ X output = true ] ]
 """
     assert verdicts(check_text(text)) == [verdict]
+
+
+def test_sets_of_the_same_name_that_differ_in_kind_are_two_sets():
+    text = """
+mechanism m {
+  input x in {0, 1}
+  adjacent all
+  query c in {1, 2} fixed
+  y ~ bernoulli((if c = 1 then 1 + x else 2) / 4)
+  output (c, y)
+  query c in {SECOND, 2} fixed
+  y ~ bernoulli((if c = 1 then 2 - x else 2) / 4)
+  output (c, y)
+}
+compute m: epsilon
+"""
+    assert error_codes(check_text(text.replace("SECOND", "true"))) == ["DP636"]
+    (found,) = check_text(text.replace("SECOND", "2/2"))["results"]
+    assert found["value"]["exp"] == "3"

@@ -114,6 +114,22 @@ def test_a_secret_without_weight_is_left_out_with_a_warning():
         assert one.get("second_opinion") == other.get("second_opinion")
 
 
+def test_the_number_1_is_left_out_and_true_stays():
+    text = """
+mechanism m {
+  input x in {1, true, 2}
+  adjacent all
+  prior z ~ {0: if x = 1 then 0 else 1, 1: if x = 1 then 0 else if x = 2 then 3 else 1} normalized
+  y ~ bernoulli((z + 1) / 4)
+  output y
+}
+check m: epsilon = ln (7/6)
+"""
+    report = check_text(text, "--second-opinion")
+    assert verdicts(report) == ["holds"]
+    assert report["results"][0]["neighbor_pairs"] == 1
+
+
 def test_secrets_of_several_inputs_are_left_out_together():
     text = """
 mechanism m {

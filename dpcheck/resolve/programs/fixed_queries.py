@@ -7,7 +7,7 @@ from dpcheck.diagnostics.structure import EmptyDomain
 from dpcheck.model import fixed_queries
 from dpcheck.model.expressions import ArrayVar
 from dpcheck.model.program import Mechanism
-from dpcheck.model.values import SetValue
+from dpcheck.model.values import SetValue, same_value
 from dpcheck.resolve.names.scopes import Held, Scope
 
 
@@ -21,7 +21,7 @@ def with_known_choices(mechanism: Mechanism, scope: Scope) -> Mechanism:
     sets: dict[str, SetValue] = {}
     for query in queries.values():
         name, choices, span = query.name, query.choices, query.draw.distribution.span
-        if choices is None or sets.setdefault(name, choices) != choices:
+        if choices is None or not same_value(sets.setdefault(name, choices), choices):
             scope.report(FixedQueryOfSets(span, name))
             return mechanism
         if choices.size == 0:

@@ -80,7 +80,7 @@ def _without_impossible(
         return mechanism
     texts = [", ".join(f"{k} = {value_text(v)}" for k, v in secret.items()) for secret in missing]
     scope.report(SecretWithoutWeight(possible.span, tuple(texts)))
-    return replace(mechanism, inputs=_restricted(mechanism.inputs, asked, possible, missing))
+    return replace(mechanism, inputs=_restricted(mechanism.inputs, asked, possible))
 
 
 def _domains(asked: list[program.Input]) -> dict[str, SetValue]:
@@ -105,14 +105,14 @@ def _restricted(
     inputs: tuple[program.Input, ...],
     asked: list[program.Input],
     possible: Expr,
-    missing: list[dict[str, Value]],
 ) -> tuple[program.Input, ...]:
-    """Return inputs without those that are missing: one by its values, several by a condition."""
+    """Return inputs that are possible alone: one by its values, several by a condition."""
     last = asked[-1]
     if len(asked) == 1 and last.lo is None and isinstance(last.domain, Const):
-        out = {secret[last.name] for secret in missing}
         assert isinstance(last.domain.value, SetValue), "its values were tried"
-        kept = SetValue(tuple(v for v in last.domain.value if v not in out))
+        kept = SetValue(
+            tuple(v for v in last.domain.value if _is_possible(possible, {last.name: v}))
+        )
         changed = replace(last, domain=Const(kept, last.domain.span))
     else:
         both = (
