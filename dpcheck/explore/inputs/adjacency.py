@@ -413,30 +413,19 @@ class _PairSearch:
 
 
 def _lookup(target: IntArray, size: int, n_asked: int) -> _Lookup:
-    """Return what finds keys among targets [n], which are at least 0 and below `size`.
+    """Return what finds keys among different targets [n], at least 0 and below `size`.
 
     It returns which of the keys asked for, each between -size and size, are where in `target`.
     A negative one may be taken modulo `size`.
     """
-    order = np.argsort(target, kind="stable")
-    ordered = target[order]
-    if (ordered[1:] == ordered[:-1]).any():
-        return partial(_found_repeatedly, ordered, order)
     if size > min(4 * n_asked + 1024, MAX_TABLE):
-        return partial(_found_in_order, ordered, order)
+        order = np.argsort(target, kind="stable")
+        return partial(_found_in_order, target[order], order)
     # A table of zeros costs memory, and time, only where it is looked at.
     kind: type[np.signedinteger[Any]] = np.int32 if len(target) < 2**31 - 1 else np.int64
     row = np.zeros(size, kind)
     row[target] = np.arange(1, len(target) + 1)
     return partial(_found_in_table, row)
-
-
-def _found_repeatedly(
-    ordered: IntArray, order: IntArray, keys: IntArray
-) -> tuple[IntArray, IntArray]:
-    starts = np.searchsorted(ordered, keys)
-    sizes = np.searchsorted(ordered, keys, side="right") - starts
-    return np.arange(len(keys)).repeat(sizes), order[ranges(starts, sizes)]
 
 
 def _found_in_order(
