@@ -12,7 +12,6 @@ from dpcheck.diagnostics import align
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.exact import Rational, ceil, floor
 from dpcheck.explore.inputs.adjacency_patterns import substituted
-from dpcheck.model.evaluation import elements_of
 from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Let, Logic, Var, primed_name
 from dpcheck.model.program import AdjacentWhere, Input, Mechanism
 from dpcheck.records import dataclass
@@ -97,9 +96,8 @@ def _free(one: Input) -> Ends:
     """Return what two values of a private input may differ by at all; a finite set is integers."""
     if one.is_unbounded:
         return None, None
-    assert isinstance(one.domain, Const), "sets of inputs are known"
-    values = [v for v in elements_of(one.domain.value) if type(v) is int]
-    if len(values) < elements_of(one.domain.value).size:
+    values = [v for v in one.domain if type(v) is int]
+    if len(values) < one.domain.size:
         raise Unreadable(align.OutsideAlignment(one.span, "a private input that is no number"))
     far = max(values) - min(values)
     return -far, far

@@ -104,11 +104,10 @@ def _input(one: Input, size: Size) -> Input:
     """Return an input with its integers in the window, a stream as an array of so many rounds."""
     if not one.is_unbounded:
         return one
-    domain = Const(size.integers, one.domain.span)
     cells = one.cells
     if one.is_stream:
         cells = tuple(f"{one.name}[{i}]" for i in range(1, size.n_rounds + 1))
-    return replace(one, domain=domain, cells=cells)
+    return replace(one, domain=size.integers, cells=cells)
 
 
 def _restricted(inputs: Sequence[Input], rows: Sequence[Row]) -> tuple[Input, ...]:

@@ -79,8 +79,7 @@ def _check_starts(mechanism: program.Mechanism, starts: Sequence[Place]) -> None
     """Require a start for all values of public inputs from finite sets."""
     public = [one for one in mechanism.inputs if one.is_public and not one.is_unbounded]
     cells = [cell for one in public for cell in one.cells]
-    sets = [evaluate(one.domain, {}) for one in public for _ in one.cells]
-    for values in product(*(elements_of(each) for each in sets)):
+    for values in product(*(one.domain for one in public for _ in one.cells)):
         given = dict(zip(cells, values, strict=True))
         for place in starts:
             known = [name in given and _same(v, given[name]) for name, v in place.known.items()]

@@ -187,7 +187,7 @@ def _check_records(
 ) -> None:
     """Raise `MistakesFound` where neighbors, pairs[n, 2], are not one record apart."""
     private = [one for one in mechanism.inputs if not one.is_public]
-    cells = [name for one in private for name in ((one.name,) if one.lo is None else one.cells)]
+    cells = [cell for one in private for cell in one.cells]
     apart = np.zeros(len(pairs), np.int64)
     for name in cells:
         apart += np.abs(np.subtract(*inputs[name][pairs].T))  # small numbers are their codes

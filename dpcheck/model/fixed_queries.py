@@ -203,7 +203,7 @@ def _inputs(
         if known:
             assert query.choices is not None, "queries of other sets are mistakes"
             called, span = title if name in taken else name, query.draw.span
-            choices, names = Const(query.choices, span), tuple(cells[name].values())
+            names, choices = tuple(cells[name].values()), query.choices
             inputs.append(
                 program.Input(called, 1, names, choices, None, True, span, is_choice=True)
             )

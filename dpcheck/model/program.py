@@ -14,7 +14,7 @@ from dpcheck.model.atoms import Label
 from dpcheck.model.distributions import PolicyKind
 from dpcheck.model.expressions import Const, Expr
 from dpcheck.model.postorder import postorder
-from dpcheck.model.values import INTEGERS, Value
+from dpcheck.model.values import INTEGERS, SetValue, Value
 from dpcheck.records import Frozen, replace
 from dpcheck.source import Span
 
@@ -267,7 +267,7 @@ def led_to(node: Node, numbers: Mapping[int, int]) -> Node:
 class Input(Frozen):
     """One declared input or public; scalar if `lo` is None, else an array from index `lo`.
 
-    Variables: `name` itself for a scalar, `cells` for an array (cell `lo + i` is `cells[i]`).
+    Variables: `cells`, for a scalar `name` alone; cell `lo + i` of an array is `cells[i]`.
     `where` restricts the values; it reads this and earlier inputs only. With `is_stream` there is a
     value for each round of the loop that never ends: the one cell is that of the round at hand.
     `is_choice` marks what an analyst has fixed beforehand, a cell for each length of a history.
@@ -276,7 +276,7 @@ class Input(Frozen):
     name: str
     lo: int | None
     cells: tuple[str, ...]
-    domain: Expr
+    domain: SetValue
     where: Expr | None
     is_public: bool
     span: Span
@@ -286,7 +286,7 @@ class Input(Frozen):
     @property
     def is_unbounded(self) -> bool:
         """Return whether the values are all integers."""
-        return isinstance(self.domain, Const) and self.domain.value == INTEGERS
+        return self.domain == INTEGERS
 
 
 class AdjacentWhere(Frozen):

@@ -34,8 +34,7 @@ def _inputs(mechanism: Mechanism, explored: Explored, state: int) -> str:
         names = [written]
         if one.lo is not None:
             names = [f"{written}[{k}]" for k, _ in enumerate(one.cells, start=one.lo)]
-        columns = (one.name,) if one.lo is None else one.cells
-        for name, column in zip(names, columns, strict=True):
+        for name, column in zip(names, one.cells, strict=True):
             value = explored.table.value(int(explored.inputs[column][state]))
             parts.append(f"{name} = {value_text(value, taken)}")
     return " & ".join(parts)

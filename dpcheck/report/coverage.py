@@ -45,20 +45,7 @@ def _input_text(declared: program.Input, taken: frozenset[str]) -> str:
         last = "" if declared.is_stream else declared.lo + len(declared.cells) - 1
         index = f"[{declared.lo}..{last}]"
     where = "" if declared.where is None else f" where {_condition_text(declared.where, taken)}"
-    return f"{public}{declared.name}{index} in {_set_text(declared.domain, taken)}{where}"
-
-
-def _set_text(domain: Expr, taken: frozenset[str]) -> str:
-    """Return a set with the values its parameters have, where that is short, else as written."""
-    match domain:
-        case Const(value=value):
-            return value_text(value, taken)
-        case Apply(op="range", args=(Const(value=lo), Const(value=hi))):
-            return f"{value_text(lo)}..{value_text(hi)}"
-        case Apply(op="set", args=args) if all(isinstance(arg, Const) for arg in args):
-            return "{" + ", ".join(_set_text(arg, taken) for arg in args) + "}"
-        case _:
-            return _source_text(domain, taken)
+    return f"{public}{declared.name}{index} in {value_text(declared.domain, taken)}{where}"
 
 
 def _source_text(expr: Expr, taken: frozenset[str]) -> str:

@@ -78,7 +78,7 @@ def geometric(center, alpha, lo, hi, kind="clamped"):
 
 
 def scalar(name, values, *, where=None, public=False):
-    return Input(name, None, (), domain(values), where, public, SPAN)
+    return Input(name, None, (name,), domain(values), where, public, SPAN)
 
 
 def array(name, lo, hi, values, *, where=None, public=False):
@@ -86,7 +86,7 @@ def array(name, lo, hi, values, *, where=None, public=False):
 
 
 def domain(values):
-    return c(values if isinstance(values, SetValue) else SetValue(values))
+    return values if isinstance(values, SetValue) else SetValue(values)
 
 
 def symbols(*names):

@@ -67,12 +67,7 @@ def neighbor_pairs(
 
     Raises `MistakesFound` where a condition has no value or a listed pair no input.
     """
-    public = [
-        name
-        for one in mechanism.inputs
-        if one.is_public
-        for name in ((one.name,) if one.lo is None else one.cells)
-    ]
+    public = [name for one in mechanism.inputs if one.is_public for name in one.cells]
     found: list[IntArray] = []
     for clause in mechanism.adjacency:
         if isinstance(clause, AdjacentPairs):
@@ -119,10 +114,9 @@ def _listed(
 ) -> IntArray:
     """Return the pairs [n_pairs, 2] that are listed by value, for the one input of a mechanism."""
     (one,) = mechanism.inputs
-    names = (one.name,) if one.lo is None else one.cells
+    cells = [inputs[name].tolist() for name in one.cells]
     rows: dict[tuple[int, ...], int] = {
-        codes: k
-        for k, codes in enumerate(zip(*(inputs[name].tolist() for name in names), strict=True))
+        codes: k for k, codes in enumerate(zip(*cells, strict=True))
     }
     pairs = []
     for pair in clause.pairs:

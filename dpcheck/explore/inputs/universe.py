@@ -7,24 +7,19 @@ and before that wherever the bounds of what is missing already decide it.
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
-from dpcheck.chain.arrays import differences, marked, ranked
+from dpcheck.chain.arrays import marked
 from dpcheck.chain.chain import BoolArray, IntArray
-from dpcheck.chain.weights.rows import ranges
-from dpcheck.diagnostics.runs import EmptyUniverse, WrongKindOnRun
+from dpcheck.diagnostics.runs import EmptyUniverse
 from dpcheck.explore.inputs.certain_values import TRUTH, shape, shape_of_column
 from dpcheck.explore.values.codes import FIRST_FAULT, TRUE, ValueTable
-from dpcheck.explore.values.evaluate import Frame, evaluated, truths
+from dpcheck.explore.values.evaluate import Frame, truths
 from dpcheck.explore.values.intervals import may_hold
 from dpcheck.explore.values.mistakes import MistakesFound, mistake_of
 from dpcheck.limits import HOPELESS, Limits
-from dpcheck.model.evaluation import described
 from dpcheck.model.expressions import Expr, Logic, reads
 from dpcheck.model.program import Input, Mechanism
-from dpcheck.model.values import SetValue
 
 Columns = dict[str, IntArray]
 
@@ -50,43 +45,35 @@ def _extended(
     one: Input, columns: Columns, n_rows: int, table: ValueTable, limits: Limits
 ) -> tuple[Columns, int]:
     """Return the columns with one more input."""
-    names = (one.name,) if one.lo is None else one.cells
-    pool, starts, sizes = _elements(one, columns, n_rows, table, limits)
+    limits.check_states(one.domain.size)
+    pool = table.codes(one.domain.items)
     conditions = _conjuncts(one.where)
     used = frozenset(name for condition in conditions for name in reads(condition))
     shapes = {name: shape_of_column(columns[name], table) for name in used & set(columns)}
-    shapes |= dict.fromkeys(names, shape_of_column(pool, table))
+    shapes |= dict.fromkeys(one.cells, shape_of_column(pool, table))
     certain = frozenset(id(c) for c in conditions if shape(c, shapes) == TRUTH)
-    for k, name in enumerate(names):
-        total = int(sizes.sum())
-        if k == 0 and not conditions:
-            limits.check_states(_free_rows(sizes.tolist(), len(names)))
+    if not conditions:
+        limits.check_states(_free_rows(n_rows, len(pool), len(one.cells)))
+    for k, name in enumerate(one.cells):
         kept: list[Columns] = []
         unsettled: set[int] = set()
         n_kept = 0
-        for first, last in _blocks(sizes, total):
+        for rows in _blocks(n_rows, len(pool)):
             limits.check_time(f"{n_kept} inputs built")
-            part_sizes = sizes[first:last]
-            owner = np.arange(first, last).repeat(part_sizes)
-            part = {known: column[owner] for known, column in columns.items()}
-            part[name] = pool[ranges(starts[first:last], part_sizes)]
-            part["#row"] = owner
+            part = {known: column[rows].repeat(len(pool)) for known, column in columns.items()}
+            part[name] = np.tile(pool, len(rows))
             if conditions:
-                missing = names[k + 1 :]
-                good, unsure = _kept(conditions, part, len(owner), missing, pool, certain, table)
+                good, unsure = _kept(conditions, part, one.cells[k + 1 :], pool, certain, table)
                 unsettled |= unsure
                 part = {known: column[good] for known, column in part.items()}
             kept.append(part)
-            n_kept += len(part["#row"])
+            n_kept += len(part[name])
             limits.check_states(n_kept)
         n_rows = n_kept
         columns = {
             known: np.concatenate([np.empty(0, np.int64), *(part[known] for part in kept)])
-            for known in (*columns, name, "#row")
-            if known != "#row" or kept
+            for known in (*columns, name)
         }
-        owner = columns.pop("#row", np.empty(0, np.int64))
-        starts, sizes = starts[owner], sizes[owner]
         known_now = frozenset(columns)
         conditions = [
             c for c in conditions if id(c) in unsettled or not known_now.issuperset(reads(c))
@@ -94,47 +81,22 @@ def _extended(
     return columns, n_rows
 
 
-def _free_rows(sizes: list[int], n_cells: int) -> int:
-    """Return how many rows come of rows with `n_cells` free cells: size^n each, or `HOPELESS`.
+def _free_rows(n_rows: int, n_values: int, n_cells: int) -> int:
+    """Return how many rows come of rows with `n_cells` free cells, or at least `HOPELESS`.
 
     Counting stops there, because the number itself may be too long to write.
     """
-    n_rows = 0
-    for n in range(1, n_cells + 1):
-        n_rows = sum(size**n for size in sizes)
-        if n_rows >= HOPELESS or max(sizes) == 1:
+    for _ in range(n_cells if n_values != 1 else 0):
+        n_rows *= n_values
+        if n_rows >= HOPELESS:
             break
     return n_rows
 
 
-def _blocks(sizes: IntArray, total: int) -> list[tuple[int, int]]:
-    """Cut rows of sizes [n] so that each block expands to about `BLOCK` rows."""
-    if total < BLOCK:
-        return [(0, len(sizes))] if total else []
-    cuts = marked(differences(sizes.cumsum() // BLOCK)) + 1
-    edges = [0, *cuts.tolist(), len(sizes)]
-    return list(pairwise(edges))
-
-
-def _elements(
-    one: Input, columns: Columns, n_rows: int, table: ValueTable, limits: Limits
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Return a pool of element codes, and per row where its set starts in it and how long it is."""
-    domains = evaluated(one.domain, Frame(n_rows, columns), table)
-    distinct, group = ranked(domains)
-    members = []
-    for code in distinct.tolist():
-        if code >= FIRST_FAULT:
-            raise MistakesFound([mistake_of(table.fault_of(code), one.domain.span, ())])
-        value = table.value(code)
-        if not isinstance(value, SetValue):
-            what = f"an input needs a set, not {described(value)}"
-            raise MistakesFound([WrongKindOnRun(one.domain.span, (), what)])
-        limits.check_states(value.size)
-        members.append(table.codes(value.items))
-    sizes = np.array([len(member) for member in members], np.int64)
-    starts = sizes.cumsum() - sizes
-    return np.concatenate(members), starts[group], sizes[group]
+def _blocks(n_rows: int, n_values: int) -> list[IntArray]:
+    """Cut rows so that each block expands to about `BLOCK` rows, if each gets so many values."""
+    at_once = max(1, BLOCK // max(n_values, 1))
+    return [np.arange(k, min(k + at_once, n_rows)) for k in range(0, n_rows, at_once)]
 
 
 def _conjuncts(where: Expr | None) -> list[Expr]:
@@ -150,7 +112,6 @@ def _conjuncts(where: Expr | None) -> list[Expr]:
 def _kept(
     conditions: list[Expr],
     columns: Columns,
-    n_rows: int,
     missing: tuple[str, ...],
     pool: IntArray,
     certain: frozenset[int],
@@ -162,6 +123,7 @@ def _kept(
     missing cells, may still rule the row out: the `id`s of such conditions come second. After one
     that waits and may turn out to have no value, no other one may rule a row out: all wait.
     """
+    n_rows = len(next(iter(columns.values())))
     good = np.ones(n_rows, np.bool_)
     unsettled: set[int] = set()
     is_waiting = False

@@ -514,8 +514,7 @@ def _input_kinds(mechanism: Mechanism) -> dict[str, Kinds]:
     """Return the kinds of the inputs; `output` may be anything."""
     kinds: dict[str, Kinds] = {}
     for given in mechanism.inputs:
-        assert isinstance(given.domain, Const), "sets of inputs are known"
-        items = of_value(given.domain.value).items
+        items = of_value(given.domain).items
         kinds.update(dict.fromkeys(given.cells, Kinds(items)))
     return kinds
 

@@ -66,7 +66,9 @@ Environment = Mapping[str, Kinds]
 def report_wrong_kinds(mechanism: Mechanism, scope: Scope) -> None:
     """Report every operation of a mechanism that surely cannot apply to its operands."""
     inputs = {
-        cell: Kinds(_items(given.domain, {})) for given in mechanism.inputs for cell in given.cells
+        cell: Kinds(of_value(given.domain).items)
+        for given in mechanism.inputs
+        for cell in given.cells
     }
     checker = KindChecker(scope, _variable_kinds(mechanism, inputs))
     neighbors = {expressions.primed_name(name): kinds for name, kinds in inputs.items()}
@@ -145,11 +147,6 @@ def _targets(node: Node) -> tuple[str, ...]:
             return targets
         case _:
             return ()
-
-
-def _items(domain: expressions.Expr, environment: Environment) -> frozenset[Kind]:
-    """Return the kinds of the elements of a set."""
-    return KindChecker(None, environment).kinds(domain).items
 
 
 def of_value(value: Value) -> Kinds:

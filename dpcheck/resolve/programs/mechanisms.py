@@ -96,11 +96,8 @@ def _input(shape: InputShape, earlier: Sequence[InputShape], scope: Scope) -> pr
     lo, cells = (
         (variable.lo, variable.cells) if isinstance(variable, ArrayVar) else (None, (shape.name,))
     )
-    domain = Const(shape.domain, declared.domain.span)
-    stream = shape.is_stream
-    return program.Input(
-        shape.name, lo, cells, domain, where, declared.is_public, declared.span, stream
-    )
+    public, stream = declared.is_public, shape.is_stream
+    return program.Input(shape.name, lo, cells, shape.domain, where, public, declared.span, stream)
 
 
 # --- adjacency -----------------------------------------------------------------------------

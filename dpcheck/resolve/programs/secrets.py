@@ -69,7 +69,7 @@ def _without_impossible(
     """Return the mechanism with inputs alone of which a condition is true."""
     read = set(reads(possible))
     asked = [one for one in mechanism.inputs if read.intersection(one.cells)]
-    domains = _domains(asked)
+    domains = {cell: one.domain for one in asked for cell in one.cells}
     if not read or not read.issubset(domains):
         return mechanism  # it reads nothing, or data that are drawn
     if reduce(mul, (domain.size for domain in domains.values()), 1) > MOST_TRIED:
@@ -81,16 +81,6 @@ def _without_impossible(
     texts = [", ".join(f"{k} = {value_text(v)}" for k, v in secret.items()) for secret in missing]
     scope.report(SecretWithoutWeight(possible.span, tuple(texts)))
     return replace(mechanism, inputs=_restricted(mechanism.inputs, asked, possible))
-
-
-def _domains(asked: list[program.Input]) -> dict[str, SetValue]:
-    """Return the values of the cells of inputs, as far as they are known to be finitely many."""
-    return {
-        cell: one.domain.value
-        for one in asked
-        if isinstance(one.domain, Const) and isinstance(one.domain.value, SetValue)
-        for cell in one.cells
-    }
 
 
 def _is_possible(possible: Expr, secret: Mapping[str, Value]) -> bool:
@@ -108,12 +98,9 @@ def _restricted(
 ) -> tuple[program.Input, ...]:
     """Return inputs that are possible alone: one by its values, several by a condition."""
     last = asked[-1]
-    if len(asked) == 1 and last.lo is None and isinstance(last.domain, Const):
-        assert isinstance(last.domain.value, SetValue), "its values were tried"
-        kept = SetValue(
-            tuple(v for v in last.domain.value if _is_possible(possible, {last.name: v}))
-        )
-        changed = replace(last, domain=Const(kept, last.domain.span))
+    if len(asked) == 1 and last.lo is None:
+        kept = tuple(v for v in last.domain if _is_possible(possible, {last.name: v}))
+        changed = replace(last, domain=SetValue(kept))
     else:
         both = (
             possible if last.where is None else Logic("and", (last.where, possible), possible.span)
