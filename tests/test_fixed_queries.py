@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 import pytest
 
-from dpcheck.explore import open_queries
+from dpcheck.model import fixed_queries
 from tests.checking import check_text, error_codes, verdicts
 
 QUERIES = (0, 1)
@@ -543,7 +543,7 @@ def test_means_lie_between_those_of_analysts_who_see_everything(seed, text, valu
         return pick(options)
 
     start = (0, 1, 0, None, 0, True)
-    with patch.object(open_queries, "MOST_ANALYSTS", 0):
+    with patch.object(fixed_queries, "MOST_ANALYSTS", 0):
         claim = f"compute m at x = 1 : E=? [ {text} ]\n"
         (result,) = check_text(rounds.text(is_loop=True) + claim, "--jobs", "1")["results"]
     low, high = best(min, start), best(max, start)
