@@ -211,11 +211,7 @@ def is_selected(check: ResolvedCheck, pattern: str | None) -> bool:
     target = check.target_text
     texts = [check.name, target, target.partition("(")[0], check.claim_text]
     texts.append(f"{target}: {check.claim_text}")
-    return any(text is not None and _matches(text, pattern) for text in texts)
-
-
-def _matches(text: str, pattern: str) -> bool:
-    return text == pattern or fnmatchcase(text, pattern)
+    return pattern in texts or any(text and fnmatchcase(text, pattern) for text in texts)
 
 
 def answered(

@@ -345,7 +345,7 @@ def closing_lines(summary: Summary, seconds: float | None = None) -> Iterator[Li
         (n_hold, "holds" if n_hold == 1 else "hold", "good"),
         (sum(_came_out(answer, "refute") for answer in answers), "refuted", "good"),
         (sum(_came_out(answer, "compute") for answer in answers), "computed", "plain"),
-        (sum(_is_failed(answer) for answer in answers), "not as claimed", "bad"),
+        (sum(not (a.is_as_claimed or a.is_undecided) for a in answers), "not as claimed", "bad"),
         (len(summary.changes), "worse than the baseline", "bad"),
         (summary.n_undecided, "undecided", "unsure"),
         (sum(answer.outcome.is_vacuous for answer in answers), "vacuous", "unsure"),
@@ -366,10 +366,6 @@ def closing_lines(summary: Summary, seconds: float | None = None) -> Iterator[Li
 
 def _came_out(answer: Answer, kind: str) -> bool:
     return answer.is_ok and answer.kind == kind
-
-
-def _is_failed(answer: Answer) -> bool:
-    return not answer.is_as_claimed and not answer.is_undecided
 
 
 def crash_lines(crashes: Sequence[Crash]) -> Iterator[Line]:

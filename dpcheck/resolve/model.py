@@ -407,7 +407,8 @@ def _resolved_check(
         return None
     if isinstance(asked, FormulaClaim) or reader.collected.is_nested:
         reader.collected.keep_choices(target)
-    arrangement = () if isinstance(tree, arrangements.Leaf) else _arrangement(parts)
+    is_leaf = isinstance(tree, arrangements.Leaf)
+    arrangement = () if is_leaf else tuple(Part(each.target, *rest) for each, *rest in parts)
     if not arrangements.is_askable(asked, arrangement, reader, question):
         return None
     if arrangements.is_about_outputs(asked):
@@ -529,10 +530,6 @@ def _resolved_target(leaf: arrangements.Leaf, scope: scopes.Scope) -> _Resolved 
         return None
     target = _instance(*found, scope, leaf.target.span, leaf.kept)
     return None if target is None else _Resolved(*found, target)
-
-
-def _arrangement(parts: Sequence[tuple[_Resolved, int, int]]) -> tuple[Part, ...]:
-    return tuple(Part(found.target, distance, times) for found, distance, times in parts)
 
 
 def _target_of(
