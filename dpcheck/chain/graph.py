@@ -3,10 +3,9 @@
 The successors of state s are `targets[indptr[s]:indptr[s+1]]`. Searches advance a whole frontier
 at a time with numpy; a narrow frontier (a deep, thin chain has 10^5 of them) is advanced state by
 state through memoryviews of the same arrays, which costs 0.3 µs an edge where a numpy step costs
-20 µs whatever its width. A search that stays narrow for long follows one successor of each state by
-doubling: with f^(2^k) known for all states, k + 1 steps of numpy visit 2^k states of a path. scipy
-is imported for strong components of large cyclic graphs only (and used where it was imported): the
-import costs a third of a second, more than Tarjan's algorithm below needs for 10^5 transitions.
+20 µs whatever its width. scipy is imported for strong components of large cyclic graphs only (and
+used where it was imported): the import costs a third of a second, more than Tarjan's algorithm
+below needs for 10^5 transitions.
 """
 
 from __future__ import annotations
@@ -27,10 +26,6 @@ NARROW = 48
 """A frontier of fewer states is searched one by one: a numpy step costs 20 µs (see above)."""
 MANY = 16
 """Successors that are more than one in so many states are marked among all states."""
-DEEP = 4096
-"""After so many states one by one, paths are followed by doubling, in passes over all."""
-MAX_DOUBLINGS = 8
-"""Bounds how often those passes are made; what is still narrow then is no path."""
 STATES_AT_ONCE = 1 << 16
 """Bounds what is made beside the edges of a graph: arrays for so many states at once."""
 SCIPY_PAYS_FROM = 150_000
@@ -137,14 +132,9 @@ def reachable(graph: Graph, start: IntArray, within: BoolArray) -> BoolArray:
     place = np.empty(graph.n_states, np.int64)
     frontier = distinct(start[within[start]], place)
     seen[frontier] = True
-    n_doublings = 0
     while len(frontier):
         if _is_narrow(graph, frontier):
-            is_last = n_doublings == MAX_DOUBLINGS
-            frontier = _narrow_search(graph, frontier, within, seen, None if is_last else DEEP)
-            if len(frontier) and not is_last and _is_narrow(graph, frontier):
-                frontier = _along_paths(graph, frontier, within, seen)
-                n_doublings += 1
+            frontier = _narrow_search(graph, frontier, within, seen)
         else:
             found = graph.successors(frontier)
             if len(found) * MANY > graph.n_states:
@@ -176,19 +166,16 @@ def _is_narrow(graph: Graph, frontier: IntArray) -> bool:
 
 
 def _narrow_search(
-    graph: Graph, frontier: IntArray, within: BoolArray, seen: BoolArray, most: int | None
+    graph: Graph, frontier: IntArray, within: BoolArray, seen: BoolArray
 ) -> IntArray:
     """Search on from frontier[n], depth first, until there are none or many, or one leads to many.
 
-    Marks `seen`; returns the states whose successors have not been looked at. At most `most` states
-    are looked at, None for no bound.
+    Marks `seen`; returns the states whose successors have not been looked at.
     """
     indptr, targets = graph.indptr.data, graph.targets.data
     allowed, marks = within.data, seen.data
     states: list[int] = frontier.tolist()
-    left = -1 if most is None else most
-    while states and len(states) < 2 * NARROW and left != 0:
-        left -= 1
+    while states and len(states) < 2 * NARROW:
         s = states.pop()
         start, end = indptr[s], indptr[s + 1]
         if end - start > 8 * NARROW:
@@ -199,32 +186,6 @@ def _narrow_search(
                 marks[t] = True
                 states.append(t)
     return np.array(states, np.int64)
-
-
-def _along_paths(graph: Graph, frontier: IntArray, within: BoolArray, seen: BoolArray) -> IntArray:
-    """Follow one path on from each state of frontier[n] to its end; mark it in seen[n_states].
-
-    Returns the frontier and the states of the paths: their other successors are not looked at. A
-    state is followed by the first of its successors that may be visited and leads on.
-    """
-    may = within[graph.targets] & ~seen[graph.targets] & (graph.sources != graph.targets)
-    leads_on = np.zeros(graph.n_states, np.bool_)
-    leads_on[graph.sources[may]] = True
-    edges = np.flatnonzero(may & leads_on[graph.targets])[::-1]
-    jump = np.arange(graph.n_states)
-    jump[graph.sources[edges]] = graph.targets[edges]  # the one written last stays
-    on_path = np.zeros(graph.n_states, np.bool_)
-    on_path[frontier] = True
-    while True:
-        # The states that fewer than 2^k steps lead to; `jump` takes 2^k. Once it leads to none but
-        # them, no number of steps does.
-        ahead = jump[on_path]
-        if on_path[ahead].all():
-            break
-        on_path[ahead] = True
-        jump = jump[jump]
-    seen |= on_path
-    return np.flatnonzero(on_path)
 
 
 def topological_layers(graph: Graph) -> tuple[IntArray, IntArray] | None:

@@ -23,14 +23,12 @@ from dpcheck.chain.graph import (
 Edges = list[tuple[int, int]]
 
 
-@pytest.fixture(params=["narrow", "deep", "wide", "sparse"], autouse=True)
+@pytest.fixture(params=["narrow", "wide", "sparse"], autouse=True)
 def width(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run every test with state-by-state search and Tarjan, by doubling, with numpy and scipy.
+    """Run every test with state-by-state search and Tarjan, and with numpy and scipy.
 
     With numpy, a few states are found among all, or (`sparse`) told apart without a look at all.
     """
-    if request.param == "deep":
-        monkeypatch.setattr(graphs, "DEEP", 1)
     if request.param == "wide":
         monkeypatch.setattr(graphs, "NARROW", 0)
         monkeypatch.setattr(graphs, "SCIPY_PAYS_FROM", 0)
