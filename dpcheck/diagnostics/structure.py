@@ -449,7 +449,8 @@ class EndlessMemory(Mistake):
 
     code = "DP542"
     title_text = (
-        "`{self.name}` may be compared with one new number without bounds after the other, for ever"
+        "`{self.name}` may be moved, or compared with one new number without bounds after the"
+        " other, for ever"
     )
     help_text = (
         "bound the loop, `for i in 1..20 {{ if ... {{ break }} ... }}`, or draw `{self.name}` "
@@ -460,8 +461,8 @@ class EndlessMemory(Mistake):
 What is known of a number without bounds, by what it was compared with, is a law: it lies above 5,
 and two draws were below it. Each comparison with a new draw makes another law. A loop that keeps
 such a number, compares it with a new draw each time, and may go on for ever, leads to infinitely
-many laws, and so to a chain of infinitely many states. Where the loop runs so many times at most,
-or the number has bounds, there are finitely many.
+many laws, and so to a chain of infinitely many states. So does one that moves it, `z := z + 1`.
+Where the loop runs so many times at most, or the number has bounds, there are finitely many.
 
 Wrong: while y <= t { y ~ geometric(0, 1/2) unbounded }
 Right: for i in 1..20 { if y > t { break }   y ~ geometric(0, 1/2) unbounded }

@@ -61,6 +61,9 @@ SUMS = {
     "on both sides of 0": """
       z ~ geometric(0, 1/8) POLICY  w ~ geometric(0, 1/9) POLICY
       output z + 3 > w - 3 & z - 3 < w + 3""",
+    "across the window": """
+      z ~ geometric(0, 1/8) POLICY  w ~ geometric(0, 1/9) POLICY
+      k ~ uniform(4..5)  output z + k > w""",
     "only where it is asked": """
       z ~ geometric(0, 1/8) POLICY  w ~ geometric(0, 1/9) POLICY
       output x > 0 & z + 2 div x > w""",

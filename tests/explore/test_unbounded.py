@@ -1084,6 +1084,8 @@ LOOPS = {
     "c := 0  while c < 30 { y ~ geometric(x, 1/4) unbounded  output y > t  c := c + 1 }": True,
     "for i in 1..30 { y ~ geometric(x, 1/4) unbounded  if y > t { output i  stop } }": True,
     "while y <= t { t ~ geometric(0, 1/2) unbounded  y ~ geometric(x, 1/2) unbounded }": True,
+    "b := true  while b { b ~ bernoulli(1/2)  t := t + 1 }  output t > y": False,
+    "c := 0  while c < 20 { t := t + 1  c := c + 1 }  output t > 3": True,
 }
 
 

@@ -1,9 +1,9 @@
 """Loops in which what is known of numbers beyond the window never repeats.
 
 A run comes back to a point of the program with equal values, and an equal order beyond the window,
-but another law of the numbers there: one was compared with new ones since. The same steps are
-possible from that law, and lead to the next one, so exploring would not end. A run that came back
-very often is a mistake of the user, long before there are too many states.
+but another law of the numbers there: one was compared with new ones since, or moved. The same steps
+are possible from that law, and lead to the next one, so exploring would not end. A run that came
+back very often is a mistake of the user, long before there are too many states.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FIRST_LOOK = 64
 MOST_RETURNS = 16
 """A loop that ends by a counter, or is written out, comes back with equal values never or once."""
 
-Memory = tuple[int, ...]
+Memory = tuple[object, ...]
 
 
 def endless_memory(states: RawStates, tails: Tails) -> EndlessMemory | None:
@@ -44,14 +44,22 @@ def endless_memory(states: RawStates, tails: Tails) -> EndlessMemory | None:
 
 
 def _memory(table: StatesAtPoint, k: int, tails: Tails) -> tuple[Memory, Memory]:
-    """Return the values and the tail states of one state of a cut point."""
-    values, law = [], []
-    for name, column in zip(table.names, table.states.columns, strict=True):
-        if name in tails.columns:
-            law.append(int(column[k]))
-        elif name != DRAWS:  # the number of a distribution, which is one for each tail state
-            values.append(int(column[k]))
-    return tuple(values), tuple(law)
+    """Return the values and the tail states of one state of a cut point.
+
+    Of numbers beyond the window the order is a value, not how far they are.
+    """
+    codes = {name: int(c[k]) for name, c in zip(table.names, table.states.columns, strict=True)}
+    low, high = tails.window.low, tails.window.high
+    far = {c for name, c in codes.items() if name in tails.wide.names and not low <= c <= high}
+    rank = {code: (i, code > high) for i, code in enumerate(sorted(far))}
+    # The number of a distribution is another one for each tail state.
+    law = tuple(code for name, code in codes.items() if name in tails.columns)
+    values = tuple(
+        rank.get(code, code) if name in tails.wide.names else code
+        for name, code in codes.items()
+        if name not in tails.columns and name != DRAWS
+    )
+    return values, law
 
 
 def _name_beyond(table: StatesAtPoint, k: int, tails: Tails) -> str | None:
