@@ -297,6 +297,19 @@ def test_a_violation_for_a_value_of_a_parameter_is_derived_again(tmp_path, monke
             replay.derived()
 
 
+def test_a_value_of_a_parameter_is_one_that_a_claim_for_all_values_has(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.dpm").write_text(PARAMETRIC.replace(" for alpha in (0, 1/2]", ""), "utf-8")
+    assert run(["check", "m.dpm", "-q", "--witness", "w"]) == 0
+    (witness,) = (tmp_path / "w").iterdir()
+    fields = json.loads(witness.read_text("utf-8"))
+    model = load(Path("m.dpm"), tmp_path, [fields["value"]])
+    assert len(Replay(model, fields).derived()) == 2
+    del fields["claim"]["for"]
+    with pytest.raises(Contradicted, match="no such claim"):
+        Replay(model, fields).derived()
+
+
 NEAR = """mechanism near { input x in 0..2 adjacent abs(x - x') <= 1
   y ~ if x = 0 then {Y: 1/8, N: 7/8} else {Y: 1/2, N: 1/2}  output y }
 refute near: dp(ln 2)
