@@ -859,10 +859,11 @@ mechanism larger(r = (a + 1)/2) {
 """
 
 
-def test_a_claim_that_fails_only_where_less_is_told_is_no_violation():
-    """Who is told less of numbers beyond the window has a smaller δ than there is."""
-    text = f"{LARGER_OF_TWO}check larger: delta(0) >= 1/10"
-    assert verdicts(check_text(text)) == ["undecided"]
+def test_a_claim_that_fails_where_less_is_told_is_violated_at_a_value_where_it_is():
+    """Who is told less of numbers beyond the window has a smaller δ than the 31/600 at -1/2."""
+    (result,) = check_text(f"{LARGER_OF_TWO}check larger: delta(0) >= 1/10")["results"]
+    assert (result["verdict"], result["values"]["sample"]) == ("violated", "-1/2")
+    assert result["values"]["at_least"]
 
 
 @pytest.mark.parametrize(
