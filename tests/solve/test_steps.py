@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic import formulas as f
-from dpcheck.solve import path_bounds, paths
+from dpcheck.solve import path_bounds
+from dpcheck.solve.formulas import bounded_formulas
 from dpcheck.solve.formulas.bounded_formulas import horizon
 from dpcheck.solve.formulas.terms import Terms
 from tests.solve.chains import (
@@ -50,7 +51,7 @@ def bounded_paths() -> st.SearchStrategy[f.PathFormula]:
 def test_step_by_step_gives_what_the_oracle_finds(chain: RandomChain, path: f.PathFormula) -> None:
     assume(size(path) <= 8)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(paths, "COUNTING_PAYS_FROM", 1)
+        patch.setattr(bounded_formulas, "COUNTING_PAYS_FROM", 1)
         found = [as_fraction(value) for value in probabilities(make_chain(*chain), path)]
         assert found == oracle_probabilities(*chain, path)
         bounds = path_bounds(
@@ -84,7 +85,7 @@ def test_a_hundred_steps_with_a_path_inside_hold_one_step_at_a_time(
     limits = Limits(max_states=15_000)
     (p,) = probabilities(make_chain(rows, labels), path, np.array([0]), limits)
     assert as_fraction(p) == by_iteration(rows, labels, 100)
-    monkeypatch.setattr(paths, "COUNTING_PAYS_FROM", 10_000)
+    monkeypatch.setattr(bounded_formulas, "COUNTING_PAYS_FROM", 10_000)
     with pytest.raises(LimitReached, match="states of the product"):
         probabilities(make_chain(rows, labels), path, np.array([0]), limits)
 
