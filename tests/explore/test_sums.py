@@ -34,7 +34,7 @@ SUMS = {
       while c < 2 { z ~ geometric(0, 1/9) POLICY  if z + c > t - x { output up }  c := c + 1 }""",
     "one sum of two draws": """
       z ~ geometric(0, 1/8) POLICY  w ~ geometric(0, 1/9) POLICY
-      if z + x > w { z := 2 }
+      if z + x > w { z := 0 }
       output z + x > 1""",
     "drawn again": """
       z ~ geometric(0, 1/8) POLICY  output z + x > 0
