@@ -495,7 +495,8 @@ def _literal(
             raise MistakeFault(runs.NegativeWeight(place, (), value_text(number)))
     if normalized and all(number == 0 for number in numbers):
         raise MistakeFault(runs.NoPositiveWeight(span, ()))
-    total = _total(numbers, table)
+    is_free = normalized and table.weights.param is None
+    total = 1 if is_free else _total(numbers, table)
     if (mistake := sum_for_some_values(total, span, table, is_relative=normalized)) is not None:
         raise MistakeFault(mistake)
     if total != 1 and not normalized:
