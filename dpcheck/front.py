@@ -45,7 +45,8 @@ from dpcheck.limits import MAX_STATES, LimitReached, Limits, RunLimits
 from dpcheck.model import program, surface
 from dpcheck.model.atoms import Sink
 from dpcheck.parse import parse_expression, parse_model
-from dpcheck.pipeline.questions import Explorations, answered, asked_of, is_selected
+from dpcheck.pipeline.claims.explorations import Explorations
+from dpcheck.pipeline.questions import answered, asked_of, is_selected
 from dpcheck.pipeline.run import read_definitions, resolved_questions, undeclared
 from dpcheck.pipeline.sources.files import ModelPath, model_paths
 from dpcheck.pipeline.sources.imports import Closure, Library

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from dpcheck.pipeline.questions import Explorations
+    from dpcheck.pipeline.claims.explorations import Explorations
     from dpcheck.resolve import ResolvedCheck
 
 
@@ -30,7 +30,7 @@ class ModelFile(pytest.File):
     def collect(self) -> Iterator[Claim]:
         """Yield the claims of the file, whose targets are explored once for all of them."""
         from dpcheck.front import ModelError, load
-        from dpcheck.pipeline.questions import Explorations
+        from dpcheck.pipeline.claims.explorations import Explorations
 
         try:
             claims = load(self.path).claims

@@ -10,7 +10,8 @@ from dpcheck.check.values.verdicts import Amount, Undecided
 from dpcheck.exact import exact_text
 from dpcheck.limits import RunLimits
 from dpcheck.logic import claims
-from dpcheck.pipeline.questions import Explorations, answered, asked_of
+from dpcheck.pipeline.claims.explorations import Explorations
+from dpcheck.pipeline.questions import answered, asked_of
 from dpcheck.records import replace
 from dpcheck.report import Answer
 from dpcheck.report.answers import Measured

@@ -10,9 +10,10 @@ from dpcheck.logic.quantities import words_where
 from dpcheck.model import surface
 from dpcheck.parse import parse_expression, parse_model
 from dpcheck.pipeline import run
+from dpcheck.pipeline.claims.explorations import Explorations
 from dpcheck.pipeline.options import Options
 from dpcheck.pipeline.portraits import stated_budgets
-from dpcheck.pipeline.questions import Explorations, answered, asked_of
+from dpcheck.pipeline.questions import answered, asked_of
 from dpcheck.pipeline.sources.files import model_paths
 from dpcheck.pipeline.sources.imports import Closure, Library
 from dpcheck.records import dataclass, replace

@@ -12,7 +12,8 @@ from dpcheck.exact import ExpNumber, exact_text, line_of
 from dpcheck.explore import MistakesFound
 from dpcheck.limits import LimitReached, RunLimits
 from dpcheck.logic.claims import ForAll, LossTable, PrivacyClaim, QuantityValue
-from dpcheck.pipeline.questions import Explorations, answered, asked_of
+from dpcheck.pipeline.claims.explorations import Explorations
+from dpcheck.pipeline.questions import answered, asked_of
 from dpcheck.records import replace
 from dpcheck.report import Answer
 from dpcheck.report.answers import Graph, Node, Portrait, StatedBudget

@@ -21,15 +21,10 @@ from dpcheck.diagnostics.mistakes import Mistake, has_errors
 from dpcheck.limits import Limit
 from dpcheck.model import surface
 from dpcheck.parse import parse_expression, parse_model
+from dpcheck.pipeline.claims.explorations import Explorations, seconds_left
 from dpcheck.pipeline.evidence.witnesses import Heading, headings
 from dpcheck.pipeline.options import WHOLE, Options, Part
-from dpcheck.pipeline.questions import (
-    Explorations,
-    answered,
-    asked_of,
-    is_selected,
-    seconds_left,
-)
+from dpcheck.pipeline.questions import answered, asked_of, is_selected
 from dpcheck.pipeline.sources.files import ModelPath, input_path, model_paths
 from dpcheck.pipeline.sources.imports import Closure, Library
 from dpcheck.pipeline.stopped import since_last_file

@@ -26,7 +26,8 @@ from dpcheck.diagnostics.mistakes import Mistake, has_errors
 from dpcheck.limits import MAX_STATES, RunLimits, with_deep_stack
 from dpcheck.model import surface
 from dpcheck.parse import parse_model
-from dpcheck.pipeline.questions import Explorations, answered, asked_of
+from dpcheck.pipeline.claims.explorations import Explorations
+from dpcheck.pipeline.questions import answered, asked_of
 from dpcheck.pipeline.run import read_definitions, resolved_questions, undeclared
 from dpcheck.pipeline.sources.files import ModelPath
 from dpcheck.pipeline.sources.imports import Library, named_path

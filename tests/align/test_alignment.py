@@ -28,7 +28,7 @@ from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic.claims import QuantityValue, TightEpsilon
 from dpcheck.model.values import SetValue
 from dpcheck.parse.parse import parse_model
-from dpcheck.pipeline.everywhere import NOTHING, Seen, _Search, decided_everywhere
+from dpcheck.pipeline.claims.everywhere import NOTHING, Seen, _Search, decided_everywhere
 from dpcheck.records import replace
 from dpcheck.resolve import resolve_model
 from dpcheck.source import SourceText
@@ -358,7 +358,7 @@ def test_the_sample_is_one_of_the_values_that_are_asked():
 
 
 def test_what_is_proved_for_all_values_is_told_when_the_time_is_over(monkeypatch):
-    monkeypatch.setattr("dpcheck.pipeline.everywhere._Search.decided", _in_time_for_some)
+    monkeypatch.setattr("dpcheck.pipeline.claims.everywhere._Search.decided", _in_time_for_some)
     text = ANSWERS_THAT_GO_ON.replace("noisy_t\n", "noisy_t stop\n")
     [found] = check_text(f"{text}check m for eps in (0, ln 2): dp(6/25 * eps)")["results"]
     assert found["verdict"] == "undecided"
@@ -656,7 +656,7 @@ mechanism m {
 
 def test_a_program_that_counts_without_end_is_told_from_one_that_leaks(monkeypatch):
     monkeypatch.setattr("dpcheck.align.arena.MAX_STATES", 200)
-    monkeypatch.setattr("dpcheck.pipeline.everywhere.MAX_INPUTS", 3)
+    monkeypatch.setattr("dpcheck.pipeline.claims.everywhere.MAX_INPUTS", 3)
     counting, leaking = "output z > 0 if n = 10^9 { stop } n := n + 1", "output z > 0"
     texts = [in_rounds(body, "n := 0") for body in (counting, leaking)]
     found = [check_text(text.replace("dp(ln 2)", "dp(50)")) for text in texts]

@@ -10,9 +10,9 @@ from collections import Counter
 
 import pytest
 
-import dpcheck.pipeline.questions as questions
 from dpcheck.exact.number import ExpNumber
 from dpcheck.exact.polynomial import ExpPolynomial
+from dpcheck.pipeline.claims import outcomes
 from tests.checking import check_text, error_codes, verdicts
 
 PROGRAM = """
@@ -252,8 +252,8 @@ def test_no_comparison_but_those_listed_sees_the_stand_in(monkeypatch):
     pauses = []
     for kind, name in ((ExpNumber, "ball"), (ExpPolynomial, "ball"), (ExpPolynomial, "sign")):
         monkeypatch.setattr(kind, name, watched(getattr(kind, name)))
-    monkeypatch.setattr(questions, "_at_value", ordinary(questions._at_value))
-    monkeypatch.setattr(questions, "_decided", ordinary(questions._decided))
+    monkeypatch.setattr(outcomes, "_at_value", ordinary(outcomes._at_value))
+    monkeypatch.setattr(outcomes, "decided", ordinary(outcomes.decided))
     report = check_text(MODELS, "--explain", "none")
     assert set(verdicts(report)) == {"holds", "violated", "value"}
     assert seen["_ratio"] > 0

@@ -228,13 +228,13 @@ def test_json_counts_no_pairs_where_a_limit_kept_the_chain_from_being_finished(f
 
 def test_json_keeps_the_numbers_of_a_chain_that_stands_when_a_limit_is_met(folder, monkeypatch):
     from dpcheck.limits import Limit, LimitReached
-    from dpcheck.pipeline import questions
+    from dpcheck.pipeline.claims import explorations
     from tests.checking import check_text
 
     def stopped(*arguments, **options):
         raise LimitReached(Limit("time", 1), "labels")
 
-    monkeypatch.setattr(questions, "measures_of", stopped)
+    monkeypatch.setattr(explorations, "measures_of", stopped)
     (result,) = check_text(TRUE_CLAIM)["results"]
     assert (result["verdict"], result["states"], result["neighbor_pairs"]) == ("undecided", 4, 1)
 
@@ -379,13 +379,13 @@ def test_a_terminal_gets_color_unless_the_user_says_no(folder, no_color):
 
 def test_a_bug_ends_with_70_and_loses_no_result(folder, monkeypatch, capsys):
     from dpcheck import cli
-    from dpcheck.pipeline import questions
+    from dpcheck.pipeline.claims import outcomes
 
     def broken(*arguments, **options):
         raise AssertionError("an invariant is broken")
 
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(questions, "decide", broken)
+    monkeypatch.setattr(outcomes, "decide", broken)
     status = cli.run(["check", "good.dpm", "broken.dpm"])
     _, err = capsys.readouterr()
     assert status == 70

@@ -8,7 +8,7 @@ import pytest
 
 import dpcheck
 from dpcheck.limits import Limit, LimitReached, Limits
-from dpcheck.pipeline import questions
+from dpcheck.pipeline.claims.explorations import Explorations
 
 (CHECK,) = dpcheck.loads(
     "mechanism m { input x in 0..1 adjacent all output x } check m: dp(0)"
@@ -23,19 +23,19 @@ def limits(seconds):
 def attempts(monkeypatch):
     """Return the seconds that each attempt had; the first runs out of time."""
     known = []
-    explore = questions.Explorations._attempt
+    explore = Explorations._attempt
 
     def attempt(explorations, check, allowed, window):
         known.append(allowed.deadline)
         late = LimitReached(Limit("time", 1.0))
         return late if len(known) == 1 else explore(explorations, check, allowed, window)
 
-    monkeypatch.setattr(questions.Explorations, "_attempt", attempt)
+    monkeypatch.setattr(Explorations, "_attempt", attempt)
     return known
 
 
 def test_a_later_claim_with_more_time_explores_again(attempts):
-    explorations = questions.Explorations()
+    explorations = Explorations()
     with pytest.raises(LimitReached):
         explorations.explored(CHECK, limits(1))
     assert explorations.explored(CHECK, limits(100)).chain.n_states
@@ -44,7 +44,7 @@ def test_a_later_claim_with_more_time_explores_again(attempts):
 
 
 def test_a_later_claim_with_as_little_time_does_not(attempts):
-    explorations = questions.Explorations()
+    explorations = Explorations()
     for _ in range(3):
         with pytest.raises(LimitReached):
             explorations.explored(CHECK, limits(1))
@@ -52,13 +52,13 @@ def test_a_later_claim_with_as_little_time_does_not(attempts):
 
 
 def test_a_limit_other_than_time_is_met_once(monkeypatch):
-    explorations, n_attempts = questions.Explorations(), []
+    explorations, n_attempts = Explorations(), []
 
     def attempt(_explorations, check, allowed, window):
         n_attempts.append(allowed)
         return LimitReached(Limit("states", 10))
 
-    monkeypatch.setattr(questions.Explorations, "_attempt", attempt)
+    monkeypatch.setattr(Explorations, "_attempt", attempt)
     for seconds in (1, 100):
         with pytest.raises(LimitReached):
             explorations.explored(CHECK, limits(seconds))

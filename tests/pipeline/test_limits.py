@@ -12,7 +12,8 @@ import pytest
 import dpcheck
 from dpcheck.chain.chain import Chain
 from dpcheck.limits import Limit, LimitReached, Limits, RunLimits
-from dpcheck.pipeline import questions
+from dpcheck.pipeline.claims import outcomes
+from dpcheck.pipeline.claims.explorations import Explorations
 from dpcheck.pipeline.options import Options
 from dpcheck.pipeline.run import check_paths
 from dpcheck.report import Answer
@@ -107,7 +108,7 @@ def test_values_half_entered_are_not_used_again(stop, monkeypatch):
         raise stop
 
     with monkeypatch.context() as patched, contextlib.suppress(KeyboardInterrupt, AssertionError):
-        patched.setattr(questions, "decide", stopped)
+        patched.setattr(outcomes, "decide", stopped)
         target.check("P<=1 [ X output = 2 ]")
     assert target.check("P<=1 [ X output = 3 ]").is_ok
     assert target.chain().indptr is not chain.indptr
@@ -115,7 +116,7 @@ def test_values_half_entered_are_not_used_again(stop, monkeypatch):
 
 def test_a_chain_given_up_for_want_of_time_is_tried_again_with_more_of_it():
     check = dpcheck.loads(VALUES).resolved_question("check m: dp(1)")
-    explorations, now = questions.Explorations(), time.monotonic()
+    explorations, now = Explorations(), time.monotonic()
     with pytest.raises(LimitReached) as first:
         explorations.explored(check, Limits(deadline=now - 1, timeout=1))
     with pytest.raises(LimitReached) as again:
@@ -127,7 +128,7 @@ def test_a_chain_given_up_for_want_of_time_is_tried_again_with_more_of_it():
 
 def test_what_was_given_up_is_not_kept_by_the_limit_that_was_met():
     check = dpcheck.loads(VALUES).resolved_question("check m: dp(1)")
-    explorations = questions.Explorations()
+    explorations = Explorations()
     for _ in range(2):
         with pytest.raises(LimitReached) as met:
             explorations.explored(check, Limits(max_states=1))

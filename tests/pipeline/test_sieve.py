@@ -23,7 +23,7 @@ from dpcheck.explore.mechanism import given_inputs
 from dpcheck.explore.parted import parted_inputs
 from dpcheck.explore.values.codes import PLAIN
 from dpcheck.limits import Limits
-from dpcheck.pipeline import sieve
+from dpcheck.pipeline.claims import sieve
 from tests.checking import called, check_text
 
 NOT_ANSWERS = {"file", "seconds", "version"}

@@ -7,6 +7,7 @@ which is an ordinary mechanism, bounds it from below. What both say decides a cl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache, partial
 from operator import and_
 from typing import NamedTuple
 
@@ -14,11 +15,13 @@ from dpcheck.align.arena import arena, n_combinations
 from dpcheck.align.bound import Alignment, aligned
 from dpcheck.align.neighbors import Unreadable, differences
 from dpcheck.align.prices import bound_of, rates_of
-from dpcheck.align.windows import Row, Size, longer, round_of
+from dpcheck.align.windows import Row, Size, longer, round_of, window
 from dpcheck.check.all_values.decide import value_of_pieces
 from dpcheck.check.decide import ClaimRejected
+from dpcheck.check.quantities.seen_pairs import complete_evidence, seen_pairs
 from dpcheck.check.values.amounts import bound_amount, epsilon_amount, epsilon_between
 from dpcheck.check.values.comparisons import as_budget, holds
+from dpcheck.check.values.event_text import going_on
 from dpcheck.check.values.verdicts import (
     Amount,
     Beside,
@@ -40,6 +43,7 @@ from dpcheck.exact import (
     LogOf,
     ParamBudget,
     compare_epsilon,
+    divide,
     exact_text,
     growth_of,
     joined,
@@ -55,9 +59,12 @@ from dpcheck.model.expressions import Const
 from dpcheck.model.program import Mechanism
 from dpcheck.model.surface_text import one_line
 from dpcheck.model.values import SetValue, value_text
+from dpcheck.model.values import Value as Chosen
+from dpcheck.pipeline.claims.explorations import Explorations
+from dpcheck.pipeline.claims.outcomes import Ready, made_ready, outcome_of
 from dpcheck.privacy.enclosed import Enclosed
 from dpcheck.records import replace
-from dpcheck.resolve import ResolvedCheck
+from dpcheck.resolve import Resolved, ResolvedCheck
 
 MAX_INPUTS = 750
 """Windows have at most so many inputs: above-threshold with 729 takes a second."""
@@ -107,6 +114,30 @@ class Seen(NamedTuple):
 
 Decide = Callable[[Size, claims.Claim, Limits], Seen]
 """Decides a claim about a window of the mechanism."""
+
+
+def outcome_everywhere(check: ResolvedCheck, limits: Limits) -> tuple[Outcome, Ready | None]:
+    """Return the outcome of a claim about inputs that may be any integers.
+
+    Beside it the window that violates the claim, if one does.
+    """
+    shown: list[tuple[Outcome, Ready]] = []
+
+    def decide(size: Size, claim: claims.Claim, own: Limits) -> Seen:
+        outcome, ready = _on_window(check, own, size, claim)
+        shown.append((outcome, ready))
+        is_decided = not isinstance(outcome.verdict, Undecided)
+        worst = cache(partial(_worst, size, ready, own)) if is_decided else lambda: None
+        return Seen(size, outcome, worst)
+
+    outcome = decided_everywhere(check, decide, limits)
+    of_window = [ready for found, ready in shown if found.verdict is outcome.verdict]
+    if not of_window or not isinstance(outcome.verdict, Violated):
+        return outcome, None
+    target = of_window[0].check.target
+    assert isinstance(target, Mechanism), "it has inputs"
+    verdict = Violated(_cut_off(outcome.verdict.counterexample, target.n_rounds))
+    return replace(outcome, verdict=verdict), replace(of_window[0], whole=check)
 
 
 def decided_everywhere(check: ResolvedCheck, decide: Decide, limits: Limits) -> Outcome:
@@ -398,6 +429,52 @@ def _n_inputs(mechanism: Mechanism, size: Size) -> int:
 def _size_text(size: Size, mechanism: Mechanism) -> str:
     outputs = "" if round_of(mechanism) is None else f"in the first {size.n_rounds} outputs, "
     return f"{outputs}on {value_text(size.integers)}"
+
+
+def _cut_off(found: Counterexample, most: int | None) -> Counterexample:
+    """Return a counterexample of a stream, whose runs go on after the first outputs."""
+    runs = tuple(replace(run, shown=going_on(run.shown, most)) for run in found.runs)
+    event = found.event
+    if isinstance(event, tuple):
+        event = tuple(going_on(each, most) for each in event)
+    return replace(found, event=event, runs=runs)
+
+
+def _worst(size: Size, ready: Ready, limits: Limits) -> Worst | None:
+    """Return the neighbors of a window that lose most; None where all lose nothing."""
+    seen = seen_pairs(ready.chain, ready.chain.initial, limits)
+    evidence = complete_evidence(seen)
+    gap = None if evidence is None else evidence.worst_ratio()
+    if gap is None:
+        return None
+    lost = None if gap.q == 0 else log(divide(gap.p, gap.q))
+    cells, table = ready.explored.inputs, ready.explored.table
+    pair = tuple(
+        tuple((cell, table.value(int(codes[one]))) for cell, codes in cells.items())
+        for one in seen.states[gap.pair].tolist()
+    )
+    return Worst(lost, size, pair)
+
+
+def _on_window(
+    check: ResolvedCheck, limits: Limits, size: Size, claim: claims.Claim
+) -> tuple[Outcome, Ready]:
+    """Return the outcome of a claim about a window of the mechanism asked about."""
+
+    def on_window(own: ResolvedCheck) -> ResolvedCheck:
+        assert isinstance(own.target, Mechanism), "it has inputs"
+        part = own.claim
+        if isinstance(part, claims.QuantityClaim) and isinstance(claim, claims.QuantityClaim):
+            part = replace(part, comparison=claim.comparison)
+        return replace(own, target=window(own.target, size), claim=part)
+
+    def chosen(value: Chosen) -> Resolved:
+        assert check.chosen is not None, "a parameter can be chosen"
+        resolved = check.chosen(value)
+        return replace(resolved, checks=tuple(map(on_window, resolved.checks)))
+
+    one = replace(on_window(check), claim=claim, chosen=chosen)
+    return outcome_of(made_ready(one, Explorations(), limits), limits)
 
 
 # --- comparisons ---------------------------------------------------------------------------

@@ -73,6 +73,8 @@ from dpcheck.model.fixed_queries import (
 )
 from dpcheck.model.program import Mechanism
 from dpcheck.model.values import Value as Chosen
+from dpcheck.pipeline.claims.explorations import Explorations
+from dpcheck.pipeline.claims.outcomes import Ready, made_ready, outcome_of
 from dpcheck.records import replace
 from dpcheck.resolve import Resolved, ResolvedCheck
 
@@ -86,21 +88,18 @@ ATTAINED: Final = ", for one who always asks the same,"
 FOR_ONE_WHO_SEES: Final = ", for one who sees the outputs"
 
 
-def over_all_analysts(
-    check: ResolvedCheck, decide: Callable[[ResolvedCheck], Outcome], limits: Limits
-) -> tuple[Outcome, ResolvedCheck | None]:
+def outcome_over_analysts(check: ResolvedCheck, limits: Limits) -> tuple[Outcome, Ready | None]:
     """Return the outcome of a claim, and the ordinary claim that its counterexample is about.
 
-    `decide` decides claims about ordinary mechanisms. Raises `LimitReached` where a claim is of a
-    kind that these bounds say nothing of.
+    Raises `LimitReached` where a claim is of a kind that these bounds say nothing of.
     """
     if check.leaves_out is not None or any(one.target is not check.target for one in check.parts):
         raise LimitReached(open_queries.UNBOUNDED)
     given = _given(check, limits)
     for one in _steady(check, limits) if _is_refuted_by_one(check.claim) else ():
-        outcome = decide(one)
+        outcome, ready = _of_one(one, limits)
         if isinstance(outcome.verdict, Violated):
-            return replace(outcome, beside=(*outcome.beside, Beside(AGAIN))), one
+            return replace(outcome, beside=(*outcome.beside, Beside(AGAIN))), ready
     if check.for_all is not None:
         raise LimitReached(open_queries.UNBOUNDED)
     is_one_run = sum(part.times for part in check.parts) <= 1
@@ -110,7 +109,7 @@ def over_all_analysts(
             | QuantityClaim(quantity=TightEpsilon() | TightDelta())
             | QuantityValue(quantity=TightEpsilon() | TightDelta())
         ) as claim if is_one_run:
-            return _of_events(check, claim, given, decide, limits), None
+            return _of_events(check, claim, given, limits), None
         case _ if check.parts:
             raise LimitReached(open_queries.UNBOUNDED)
         case FormulaClaim(formula=formula):
@@ -125,6 +124,11 @@ def over_all_analysts(
 
 
 # --- one analyst violates it ---------------------------------------------------------------
+
+
+def _of_one(check: ResolvedCheck, limits: Limits) -> tuple[Outcome, Ready]:
+    """Return the outcome of a claim about an ordinary mechanism, and what it is about."""
+    return outcome_of(made_ready(check, Explorations(), limits), limits)
 
 
 def _steady(check: ResolvedCheck, limits: Limits) -> Iterator[ResolvedCheck]:
@@ -199,12 +203,11 @@ def _of_events(
     check: ResolvedCheck,
     claim: EventClaim,
     given: Mechanism,
-    decide: Callable[[ResolvedCheck], Outcome],
     limits: Limits,
 ) -> Outcome:
     """Return the outcome of a claim about ε or δ, by an analyst who sees the outputs."""
     seeing = _about(check, lambda _: given)
-    outcome, quantity = decide(seeing), quantity_of(claim)
+    outcome, quantity = _of_one(seeing, limits)[0], quantity_of(claim)
     if quantity == TightEpsilon(0, quantity.span):
         return outcome
     is_above = isinstance(claim, PrivacyClaim) or (
@@ -214,7 +217,7 @@ def _of_events(
         return replace(outcome, value=None, beside=(*outcome.beside, Beside(SEEN)))
     steady = next(_steady(check, limits))
     if not is_above:  # both are asked the same
-        attained = decide(steady)
+        attained, _ = _of_one(steady, limits)
         low, high = _ends(attained)[0], _ends(outcome)[1]
         if low == high and low is not None and isinstance(claim, QuantityValue):
             return outcome
@@ -225,7 +228,7 @@ def _of_events(
         asked = (
             replace(one, claim=QuantityValue(quantity, claim.span)) for one in (steady, seeing)
         )
-        low, high = (_ends(decide(one))[k] for k, one in enumerate(asked))
+        low, high = (_ends(_of_one(one, limits)[0])[k] for k, one in enumerate(asked))
     if low is None or high is None:
         return Outcome(Undecided(BETWEEN), outcome.coverage)
     words = "it is at least ", low, ATTAINED, " and at most ", high, FOR_ONE_WHO_SEES

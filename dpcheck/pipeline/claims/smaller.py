@@ -8,28 +8,26 @@ a claim that reads the parameter: dp(k) is told as dp(4), which may well hold wi
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from math import inf
 
 from dpcheck.check.decide import ClaimRejected
+from dpcheck.check.values.verdicts import Violated
 from dpcheck.exact import TooLarge
 from dpcheck.explore import MistakesFound
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic.claims import FormulaClaim, PrivacyClaim, QuantityClaim
 from dpcheck.logic.formulas import Private
+from dpcheck.pipeline.claims.explorations import Explorations
+from dpcheck.pipeline.claims.outcomes import made_ready, outcome_of
 from dpcheck.records import replace
 from dpcheck.resolve import ResolvedCheck
 
 SECONDS = 1
 """What looking for smaller models may take of the processor."""
 
-Violating = Callable[[ResolvedCheck, Limits], int | None]
-"""How many inputs the target has if the claim is violated; None if it is not."""
 
-
-def smaller_model(
-    check: ResolvedCheck, n_inputs: int, violating: Violating, limits: Limits
-) -> Mapping[str, int]:
+def smaller_model(check: ResolvedCheck, n_inputs: int, limits: Limits) -> Mapping[str, int]:
     """Return parameters of fewer inputs with which a claim is violated, too, by their names."""
     found: dict[str, int] = {}
     if check.with_parameters is None or not _may_only_gain(check):
@@ -46,13 +44,19 @@ def smaller_model(
                 break
             try:
                 limits.check_time("smaller models tried")
-                fewer = violating(tried, limits)
+                fewer = _violating(tried, limits)
             except (LimitReached, TooLarge, MistakesFound, ClaimRejected):
                 break
             if fewer is None or fewer >= n_inputs:
                 break
             found[name], n_inputs = smaller, fewer
     return found
+
+
+def _violating(check: ResolvedCheck, limits: Limits) -> int | None:
+    """Return how many inputs the target of a violated claim has; None if it is not violated."""
+    outcome, ready = outcome_of(made_ready(check, Explorations(), limits), limits)
+    return len(ready.explored.chain.initial) if isinstance(outcome.verdict, Violated) else None
 
 
 def _may_only_gain(check: ResolvedCheck) -> bool:

@@ -1,0 +1,270 @@
+"""The outcome of a claim whose target has one chain, or one for each value of a parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from dpcheck.chain.chain import Chain
+from dpcheck.check.decide import ClaimRejected, decide, decide_arranged, nothing_asked
+from dpcheck.check.formulas.truths import BEYOND, Truths
+from dpcheck.check.values.measures import TOO_FAR, Measures
+from dpcheck.check.values.verdicts import Outcome, Undecided
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.runs import RunMistake
+from dpcheck.explore import Explored, MistakesFound
+from dpcheck.explore.explored import with_less_told
+from dpcheck.explore.tails.tails import WindowTooSmall
+from dpcheck.limits import LimitReached, Limits
+from dpcheck.logic.claims import Claim, ForAll, QuantityValue
+from dpcheck.model.program import Mechanism
+from dpcheck.model.values import Value, value_text
+from dpcheck.pipeline.claims.explorations import Explorations, measures_of
+from dpcheck.pipeline.claims.shown_numbers import (
+    decided_between,
+    decided_for_all,
+    is_told_in_kinds,
+    undecided_beyond,
+    wider_window,
+)
+from dpcheck.records import dataclass, field, replace
+from dpcheck.resolve import ResolvedCheck
+
+MAX_WIDER = 3
+"""How often the window is made twice as wide for formulas inside of a path.
+
+From 3 integers that leads to 37; a formula that depends on more would with every window.
+"""
+
+MAX_WIDENED = 16
+"""How often the window of shown numbers is made twice as wide for errors: to 2^16 integers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ready:
+    """A claim with the chain it is about; `parts` are those of an arrangement.
+
+    `truths` is what was computed so far of formulas on the chain. Of a claim about infinitely many
+    inputs, `whole`, it is a window.
+    """
+
+    check: ResolvedCheck
+    explored: Explored
+    chain: Chain
+    parts: Sequence[tuple[Chain, int, int]]
+    explorations: Explorations
+    truths: Truths
+    whole: ResolvedCheck | None = None
+
+    @property
+    def measures(self) -> Measures:
+        """The numbers that the claim measures."""
+        return measures_of(self.explored, self.check, self.chain.n_states)
+
+    def asking(self, claim: Claim) -> Ready:
+        """Return another claim about the same chain."""
+        return replace(self, check=replace(self.check, claim=claim))
+
+
+def made_ready(check: ResolvedCheck, explorations: Explorations, limits: Limits) -> Ready:
+    """Return a claim with its chain, labelled; raises `MistakesFound` or `LimitReached`."""
+    check = explorations.closed(check, limits)
+    explored, chain = explorations.labelled(check, limits)
+    parts = _parts(check, chain, explorations, limits)
+    return Ready(check, explored, chain, parts, explorations, Truths(chain, limits))
+
+
+def outcome_of(ready: Ready, limits: Limits) -> tuple[Outcome, Ready]:
+    """Return the outcome of a claim, and the claim that its counterexample is about.
+
+    That is another one for a claim about all values of a parameter: the same for one value.
+    """
+    if ready.check.for_all is None:
+        return decided(ready, limits)
+    single = _SingleValues(ready.check, limits)
+    outcome = _for_all_values(ready, ready.check.for_all, single, limits)
+    shown_at = None if outcome.all_values is None else outcome.all_values.shown_at
+    return outcome, ready if shown_at is None else single.asked[shown_at]
+
+
+# --- all values of a parameter -------------------------------------------------------------
+
+
+def _for_all_values(
+    ready: Ready, for_all: ForAll, single: _SingleValues, limits: Limits
+) -> Outcome:
+    """Return the outcome of a claim about all values; where that is too much, of one it fails for.
+
+    Raises `LimitReached` where it is too much, and no value that is tried violates the claim.
+    """
+    from dpcheck.check.all_values.decide import violated_somewhere
+
+    claim = ready.check.claim
+    try:
+        return _at_once(ready, for_all, single, limits)
+    except LimitReached as reached:
+        if reached.limit.kind != "size" or isinstance(claim, QuantityValue):
+            raise
+        shown = violated_somewhere(for_all, partial(single.outcome, claim))
+        if shown is None:
+            raise
+        return shown
+
+
+def _at_once(ready: Ready, for_all: ForAll, single: _SingleValues, limits: Limits) -> Outcome:
+    """Return the outcome of a claim about all values, from a chain of rows that depend on them."""
+    from dpcheck.check.all_values.decide import NOT_SHOWN, decide_for_all
+    from dpcheck.check.arrangements import at_distance
+
+    explored, chain, check = ready.explored, ready.chain, ready.check
+    for part, distance, _ in ready.parts:  # one, of a group: compositions are refused
+        chain = at_distance(part, distance, limits)
+
+    def decide_on(chain: Chain, claim: Claim) -> Outcome:
+        return decide_for_all(
+            *(chain, claim, check.at, for_all, tuple(explored.table.weights.vanishing)),
+            has_loops=isinstance(check.target, Mechanism) and check.target.has_loops,
+            at_value=partial(single.outcome, claim),
+            measures=measures_of(explored, check, chain.n_states),
+            limits=limits,
+        )
+
+    if is_told_in_kinds(explored, check.claim):
+        found = decided_for_all(explored, chain, check.claim, decide_on)
+        if found is None:
+            raise undecided_beyond(explored, for_all.param)
+        return found
+    outcome = decide_on(chain, check.claim)
+    verdict = outcome.verdict
+    assert not isinstance(verdict, Undecided) or verdict.limit is not NOT_SHOWN, verdict
+    return outcome
+
+
+@dataclass(frozen=True)
+class _SingleValues:
+    """A claim about all values of a parameter, `asked` of some by themselves."""
+
+    check: ResolvedCheck
+    limits: Limits
+    asked: dict[Value, Ready] = field(default_factory=dict)
+
+    def outcome(self, claim: Claim, value: Value) -> Outcome:
+        """Return the outcome for a value; raises `ClaimRejected` with a mistake that it meets."""
+        try:
+            one = _at_value(self.check, value, self.limits)
+            if claim is not self.check.claim:  # ε, which reads no parameter
+                return decided(one.asking(claim), self.limits)[0]
+            outcome, self.asked[value] = decided(one, self.limits)
+        except ClaimRejected as rejected:
+            mistake = rejected.mistake
+            if isinstance(mistake, RunMistake) and self.check.for_all is not None:
+                chosen = f"{self.check.for_all.param.name} = {value_text(value)}"
+                mistake = mistake.on_run((chosen, *mistake.run))
+            raise ClaimRejected(mistake) from None
+        return outcome
+
+
+def _at_value(check: ResolvedCheck, value: Value, limits: Limits) -> Ready:
+    """Return the claim for one value of its parameter; raises `ClaimRejected` with its mistake."""
+    assert check.chosen is not None, "a parameter can be chosen"
+    resolved = check.chosen(value)
+    mistakes: Sequence[Mistake] = [m for m in resolved.mistakes if m.severity == "error"]
+    if not mistakes:
+        (one,) = resolved.checks
+        try:
+            return made_ready(one, Explorations(), limits)
+        except MistakesFound as found:
+            mistakes = found.mistakes
+    raise ClaimRejected(mistakes[0])
+
+
+# --- one chain -----------------------------------------------------------------------------
+
+
+def decided(ready: Ready, limits: Limits) -> tuple[Outcome, Ready]:
+    """Return the outcome of a claim that depends on no parameter, and the chain it is about."""
+    check = ready.check
+    if check.leaves_out is not None:
+        return nothing_asked(check.kind, check.leaves_out), ready
+    if not is_told_in_kinds(ready.explored, check.claim):
+        return _decided_with_memory(ready, limits)
+    while True:
+        wider = wider_window(ready.explored, check.claim)
+        decide_on = partial(_decided_on, ready, limits=limits)
+        found = decided_between(
+            ready.explored, ready.chain, check.claim, decide_on, is_last=wider is None
+        )
+        if found is not None:
+            outcome, told = found
+            parts = [(told if own is ready.chain else own, far, n) for own, far, n in ready.parts]
+            return outcome, replace(ready, chain=told, parts=parts)
+        if wider is None:
+            raise undecided_beyond(ready.explored)
+        ready.explorations.widen(check, wider)
+        ready = made_ready(check, ready.explorations, limits)
+
+
+def _decided_with_memory(ready: Ready, limits: Limits) -> tuple[Outcome, Ready]:
+    """Return the outcome, in a window beyond which it is the same for all hidden numbers."""
+    check, explorations = ready.check, ready.explorations
+    for n_tried in range(MAX_WIDENED + 1):
+        ready = _without_kinds(ready, limits)
+        try:
+            outcome = _decided_on(ready, ready.chain, check.claim, limits)
+        except WindowTooSmall as found:
+            explorations.widen(check, found.window)
+        else:
+            limit = outcome.verdict.limit if isinstance(outcome.verdict, Undecided) else None
+            window, memory = ready.explored.window, ready.explored.memory
+            if limit == TOO_FAR and window is not None and n_tried < MAX_WIDENED:
+                explorations.widen(check, window.widened())
+            elif limit == BEYOND and memory is not None and n_tried < MAX_WIDER:
+                explorations.widen(check, memory.wider())
+            else:
+                return outcome, ready
+        ready = made_ready(check, explorations, limits)
+    raise LimitReached(TOO_FAR)
+
+
+def _without_kinds(ready: Ready, limits: Limits) -> Ready:
+    """Return a claim with outputs that exist: formulas never tell kinds of shown numbers apart."""
+    window = ready.explored.window
+    if window is None or len(window.ratios) < 2 or ready.parts:
+        return ready
+    told = with_less_told(ready.explored, ready.chain, keeps_far=False)
+    return replace(ready, chain=told, truths=Truths(told, limits))
+
+
+def _decided_on(ready: Ready, chain: Chain, claim: Claim, limits: Limits) -> Outcome:
+    """Return the outcome of a claim on a chain, in place of the one that is ready."""
+    check = ready.check
+    measures = measures_of(ready.explored, check, chain.n_states)
+    if not ready.parts:
+        known = ready.truths if chain is ready.chain else None
+        return decide(chain, claim, at=check.at, limits=limits, measures=measures, truths=known)
+    return decide_arranged(
+        [(chain if own is ready.chain else own, far, n) for own, far, n in ready.parts],
+        [part.target.title for part in check.parts],
+        claim,
+        at=check.at,
+        span=check.span,
+        limits=limits,
+        measures=measures,
+    )
+
+
+def _parts(
+    check: ResolvedCheck, first: Chain, explorations: Explorations, limits: Limits
+) -> list[tuple[Chain, int, int]]:
+    """Return the chain, distance and number of runs of every part; `first` is the first's chain."""
+    found = []
+    for part in check.parts:
+        chain = first
+        if part.target is not check.parts[0].target:
+            alone = replace(check, target=part.target, kept_inputs=())
+            explored = explorations.explored(alone, limits)
+            if is_told_in_kinds(explored, check.claim):
+                raise undecided_beyond(explored)
+            chain = explored.chain
+        found.append((chain, part.distance, part.times))
+    return found
