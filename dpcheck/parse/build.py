@@ -9,7 +9,8 @@ and the language does not is reported here.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Literal, TypeVar, cast
 
 from dpcheck.diagnostics import syntax
@@ -133,26 +134,32 @@ class Builder:
         """Return that the word is missing."""
         return False
 
-    def empty(self, _: Span) -> list[object]:
+    def listed(self, _: Span, *items: object) -> list[object]:
         """Return a list to append to."""
-        return []
+        return [*items]
 
-    def one(self, _: Span, first: object) -> list[object]:
-        """Return a list of one thing."""
-        return [first]
-
-    def two(self, _: Span, first: object, second: object) -> list[object]:
-        """Return a list of two things."""
-        return [first, second]
-
-    def append(self, _: Span, items: list[object], item: object) -> list[object]:
-        """Return the list, one longer."""
-        items.append(item)
+    def append(self, _: Span, items: list[object], *more: object) -> list[object]:
+        """Return the list, longer by what follows it."""
+        items += more
         return items
+
+    def block(
+        self, _: Span, condition: s.Expression, statements: list[object]
+    ) -> tuple[s.Expression, tuple[object, ...]]:
+        """`if condition { ... }`, or the same after an `else`."""
+        return condition, tuple(statements)
 
     def text(self, _: Span, token: Token) -> str:
         """Return what stands between quotes."""
         return token.text[1:-1]
+
+    def identifier(self, _: Span, name: Token) -> s.Identifier:
+        """Return a name at the place that declares it, or a label."""
+        return self._identifier(name)
+
+    def quoted_identifier(self, span: Span, name: Token) -> s.Identifier:
+        """Return a label in quotes."""
+        return s.Identifier(name.text[1:-1], quoted=True, span=span)
 
     # --- top level ---------------------------------------------------------------------------
 
@@ -263,17 +270,9 @@ class Builder:
                     break
         return s.AdjacentPairs(tuple(pairs), span=span)
 
-    def place_name(self, _: Span, name: Token) -> s.Identifier:
-        """Return the name on the left of `:=` or `~`."""
-        return self._identifier(name)
-
     def pattern(self, span: Span, _: Token, names: list[Token]) -> s.Pattern:
         """Return `(a, b)` on the left of `:=` or `~`."""
         return s.Pattern(tuple(self._identifier(name) for name in names), span=span)
-
-    def prior(self, span: Span, place: s.Place, distribution: s.Expression) -> s.Sample:
-        """`prior place ~ distribution`."""
-        return s.Sample(place, distribution, is_prior=True, span=span)
 
     def var(
         self,
@@ -285,17 +284,6 @@ class Builder:
     ) -> s.Var:
         """`var name[range] in domain := value`."""
         return s.Var(self._identifier(name), self._range(name, indices), domain, value, span=span)
-
-    def if_first(self, _: Span, condition: s.Expression, block: list[object]) -> list[object]:
-        """`if condition { ... }`."""
-        return [(condition, tuple(block))]
-
-    def if_next(
-        self, _: Span, chain: list[object], condition: s.Expression, block: list[object]
-    ) -> list[object]:
-        """`... else if condition { ... }`."""
-        chain.append((condition, tuple(block)))
-        return chain
 
     def break_loop(self, span: Span, _: Token) -> s.Break:
         """`break`."""
@@ -324,14 +312,6 @@ class Builder:
             span=span,
         )
 
-    def label(self, _: Span, name: Token) -> s.Identifier:
-        """Return the name of a state or label."""
-        return self._identifier(name)
-
-    def quoted_label(self, span: Span, name: Token) -> s.Identifier:
-        """Return the quoted name of a state or label."""
-        return s.Identifier(name.text[1:-1], quoted=True, span=span)
-
     # --- expressions -------------------------------------------------------------------------
 
     def number(self, span: Span, token: Token) -> s.Number:
@@ -350,14 +330,6 @@ class Builder:
         denominator = 10 ** (len(fraction) + max(0, -exponent))
         common = math.gcd(numerator, denominator)
         return s.Number(numerator // common, denominator // common, text, span=span)
-
-    def true(self, span: Span) -> s.Boolean:
-        """Return `true`."""
-        return s.Boolean(True, span=span)
-
-    def false(self, span: Span) -> s.Boolean:
-        """Return `false`."""
-        return s.Boolean(False, span=span)
 
     def name(self, span: Span, token: Token) -> s.Name:
         """Return a name that is used."""
@@ -394,27 +366,6 @@ class Builder:
         """`distribution unbounded`."""
         policy_span = Span(self.source, word.start, word.end)
         return s.Unbounded(distribution, policy_span=policy_span, span=span)
-
-    def disjunction(self, span: Span, operands: list[s.Expression]) -> s.Junction:
-        """Return `a | b | ...`."""
-        return s.Junction("|", tuple(operands), span=span)
-
-    def conjunction(self, span: Span, operands: list[s.Expression]) -> s.Junction:
-        """Return `a & b & ...`."""
-        return s.Junction("&", tuple(operands), span=span)
-
-    def compare(
-        self, _: Span, left: s.Expression, operator: Token, right: s.Expression
-    ) -> list[s.Expression | Token]:
-        """Begin a chain of comparisons: operands and operators in turn."""
-        return [left, operator, right]
-
-    def compare_more(
-        self, _: Span, chain: list[s.Expression | Token], operator: Token, right: s.Expression
-    ) -> list[s.Expression | Token]:
-        """Go on with a chain of comparisons."""
-        chain += (operator, right)
-        return chain
 
     def comparison(self, span: Span, chain: list[s.Expression | Token]) -> s.Comparison:
         """Return the whole chain of comparisons."""
@@ -459,13 +410,9 @@ class Builder:
             self._report(syntax.LogarithmOfQuotient(span, *texts))
         return self.arithmetic(span, left, operator, right)
 
-    def positional_argument(self, span: Span, value: s.Expression) -> s.Argument:
-        """Return an argument by position."""
-        return s.Argument(None, value, span=span)
-
     def quoted_call(self, span: Span, function: Token, arguments: list[s.Argument]) -> s.Call:
         """`"F"(arguments)`, a function whose name is an operator in formulas."""
-        name = self.quoted_label(self._place(function), function)
+        name = self.quoted_identifier(self._place(function), function)
         return s.Call(name, tuple(arguments), span=span)
 
     def binder(
@@ -495,21 +442,6 @@ class Builder:
                 place = membership.span if binds else self._place(kind)
                 self._report(syntax.MalformedBinder(place, kind.text, binds))
                 return body
-
-    def set_comprehension(
-        self,
-        span: Span,
-        element: s.Expression,
-        variable: Token,
-        domain: s.Expression,
-        where: s.Expression | None,
-    ) -> s.Binder:
-        """`{element for variable in domain where condition}`."""
-        return s.Binder("set", self._identifier(variable), domain, where, element, span=span)
-
-    def empty_set(self, span: Span) -> s.SetLiteral:
-        """`{}`."""
-        return s.SetLiteral((), span=span)
 
     # --- formulas ----------------------------------------------------------------------------
 
@@ -545,10 +477,6 @@ class Builder:
         """`E in [low, high] [ value ]`."""
         return s.Expectation(((">=", low), ("<=", high)), value, span=span)
 
-    def expectation_of(self, span: Span, value: s.Expression) -> s.Expectation:
-        """`E=? [ value ]`."""
-        return s.Expectation((), value, span=span)
-
 
 def _of_kind(kind: type[Kind], items: Iterable[object]) -> tuple[Kind, ...]:
     return tuple(item for item in items if isinstance(item, kind))
@@ -564,13 +492,28 @@ def builder_of(name: str) -> Callable[..., object]:
     own: Callable[..., object] | None = getattr(Builder, name, None)
     if own is not None:
         return own
-    kind: Callable[..., object] = getattr(s, name.title().replace("_", ""))
+    kind: Callable[..., object] = KINDS.get(name) or getattr(s, name.title().replace("_", ""))
 
     def node(builder: Builder, span: Span, *kept: object) -> object:
         return kind(*[builder.field(v) if type(v) in _UNFINISHED else v for v in kept], span=span)
 
     return node
 
+
+KINDS: Mapping[str, Callable[..., object]] = {
+    "true": partial(s.Boolean, True),
+    "false": partial(s.Boolean, False),
+    "disjunction": partial(s.Junction, "|"),
+    "conjunction": partial(s.Junction, "&"),
+    "positional_argument": partial(s.Argument, None),
+    "empty_set": partial(s.SetLiteral, ()),
+    "expectation_of": partial(s.Expectation, ()),
+    "prior": partial(s.Sample, is_prior=True),
+    "set_comprehension": lambda body, variable, domain, where, span: s.Binder(
+        "set", variable, domain, where, body, span=span
+    ),
+}
+"""Nodes of which a rule says a field without keeping it."""
 
 _UNFINISHED = frozenset({Token, list})
 
