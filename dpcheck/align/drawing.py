@@ -12,7 +12,6 @@ from dpcheck.certify.moved import Mixed
 from dpcheck.explore.sampling.distributions import (
     Supports,
     checked_argument,
-    distribution_reads,
     distributions,
 )
 from dpcheck.explore.values.codes import FIRST_FAULT, ValueTable
@@ -20,6 +19,7 @@ from dpcheck.explore.values.evaluate import Frame
 from dpcheck.explore.values.mistakes import MistakeFault
 from dpcheck.limits import Limits
 from dpcheck.model.distributions import DISTRIBUTIONS
+from dpcheck.model.expressions import reads
 from dpcheck.model.program import Distribution
 from dpcheck.model.values import Value
 from dpcheck.source import Span
@@ -36,7 +36,7 @@ class Drawing:
     def values(self, distribution: Distribution, known: Mapping[str, Mixed]) -> list[Value]:
         """Return all values of positive probability; raises `Unreadable`."""
         columns = {}
-        for name in set(distribution_reads(distribution)) & known.keys():
+        for name in set(reads(distribution)) & known.keys():
             if is_mixed(known[name]):
                 raise outside(distribution.span, "a distribution that depends on inputs")
             columns[name] = np.array([self.table.code(cast("Value", known[name]))])

@@ -33,11 +33,11 @@ from dpcheck.align.neighbors import Differences
 from dpcheck.certify.moved import OPEN, Draw, Items, Mixed, Moved, mapped
 from dpcheck.diagnostics.runs import OutsideDeclaredSet
 from dpcheck.exact import Number, ParamNumber, log
-from dpcheck.explore.runs.liveness import Flow, flow_of, node_reads
+from dpcheck.explore.runs.liveness import Flow, flow_of
 from dpcheck.explore.values.mistakes import spoken
 from dpcheck.model import program
 from dpcheck.model.evaluation import apply
-from dpcheck.model.expressions import Expr
+from dpcheck.model.expressions import Expr, reads
 from dpcheck.model.values import INTEGERS, Value, value_key, value_text
 from dpcheck.records import dataclass, field
 from dpcheck.source import Span
@@ -186,7 +186,7 @@ class Ways:
         """Yield the answers to each move: how the run goes on, and what is paid for it."""
         node, known = self.mechanism.nodes[state.node], dict(state.known)
         read = Reader(known)
-        for cell in node_reads(node):
+        for cell in reads(node):
             if cell in self.ranges and cell not in known:
                 draw = self._open_draw(node, read)
                 if isinstance(node, program.Sample) and draw is not None:
@@ -311,7 +311,7 @@ class Ways:
                 pass
             case _:
                 return None
-        missing = [c for c in node_reads(node) if c in self.ranges and c not in read.environment]
+        missing = [c for c in reads(node) if c in self.ranges and c not in read.environment]
         if self.is_still or not self.unsettled >= set(missing) or len(missing) > MOST_OPEN:
             return None
         check_declared(Moved(), node.within, node.target, read)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
+from dpcheck.model.trees import parts
 from dpcheck.model.values import Value
 from dpcheck.records import Frozen
 from dpcheck.source import Span
@@ -96,16 +97,21 @@ class If(Frozen):
     span: Span
 
 
-class Let(Frozen):
-    """Evaluate `value` once, bind it to `name` in `body`."""
+class Binding(Frozen):
+    """What binds a variable in some of its parts."""
 
     name: str
+
+
+class Let(Binding):
+    """Evaluate `value` once, bind it to `name` in `body`."""
+
     value: Expr
     body: Expr
     span: Span
 
 
-class Binder(Frozen):
+class Binder(Binding):
     """`kind(name in domain where condition : body)`; `set` builds a set of the bodies.
 
     `argmax` and `argmin` return the first element of the domain that attains the best body;
@@ -113,7 +119,6 @@ class Binder(Frozen):
     """
 
     kind: BinderKind
-    name: str
     domain: Expr
     where: Expr | None
     body: Expr
@@ -133,22 +138,6 @@ def primed_name(name: str) -> str:
     return f"{array}'{bracket}{index}"
 
 
-def children(expr: Expr) -> tuple[Expr, ...]:
-    """Return the direct subexpressions, in evaluation order."""
-    match expr:
-        case Const() | Var() | ArrayVar():
-            return ()
-        case Apply(args=args) | Logic(args=args):
-            return args
-        case If():
-            return (expr.condition, expr.then, expr.orelse)
-        case Let():
-            return (expr.value, expr.body)
-        case Binder():
-            condition = () if expr.where is None else (expr.where,)
-            return (expr.domain, *condition, expr.body)
-
-
 def known_cell(array: Expr, index: Expr) -> str | None:
     """Return the variable of the cell that a constant index selects of an array variable.
 
@@ -160,15 +149,15 @@ def known_cell(array: Expr, index: Expr) -> str | None:
     return None
 
 
-def reads(expr: Expr) -> Iterator[str]:
-    """Yield the free variables of the expression, array cells included, with repeats.
+def reads(*nodes: object) -> Iterator[str]:
+    """Yield the free variables below nodes of the core, array cells included, with repeats.
 
-    Bound names are unique, so a name that is bound anywhere in the expression is bound wherever
-    it is read. No recursion: inlined functions may nest deeply.
+    They come in the order of evaluation. Bound names are unique, so a name that is bound anywhere
+    below is bound wherever it is read. No recursion: inlined functions may nest deeply.
     """
     found: list[str] = []
     bound: set[str] = set()
-    waiting: list[Expr] = [expr]
+    waiting = [*reversed(nodes)]
     while waiting:
         match waiting.pop():
             case Const():
@@ -179,9 +168,8 @@ def reads(expr: Expr) -> Iterator[str]:
                 found.extend(cells)
             case Apply(op="index", args=(array, index)) if cell := known_cell(array, index):
                 found.append(cell)
-            case Let(name=name) | Binder(name=name) as binding:
-                bound.add(name)
-                waiting.extend(reversed(children(binding)))
             case other:
-                waiting.extend(reversed(children(other)))
+                if isinstance(other, Binding):
+                    bound.add(other.name)
+                waiting.extend(reversed(parts(other)))
     return (name for name in found if name not in bound)

@@ -12,7 +12,7 @@ from typing import Literal
 
 from dpcheck.model.atoms import Label
 from dpcheck.model.distributions import PolicyKind
-from dpcheck.model.expressions import Const, Expr
+from dpcheck.model.expressions import Binding, Const, Expr
 from dpcheck.model.postorder import postorder
 from dpcheck.model.values import INTEGERS, SetValue, Value
 from dpcheck.records import Frozen, replace
@@ -56,10 +56,9 @@ class Branches(Frozen):
     span: Span
 
 
-class Weighted(Frozen):
+class Weighted(Binding):
     """`{value: weight for name in domain where condition}`."""
 
-    name: str
     domain: Expr
     where: Expr | None
     value: Expr
@@ -68,10 +67,9 @@ class Weighted(Frozen):
     span: Span
 
 
-class LetDistribution(Frozen):
+class LetDistribution(Binding):
     """Evaluate `value` once, bind it to `name` in `body` (a `dist` of the file, applied)."""
 
-    name: str
     value: Expr
     body: Distribution
     span: Span

@@ -27,14 +27,11 @@ names: `from dpcheck.model import surface`, because the core model uses some of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import is_dataclass
-from functools import cache
-from typing import Any, Literal, TypeVar, cast
+from typing import Literal
 
 from dpcheck.model.distributions import PolicyKind
 from dpcheck.model.expressions import BinderKind
-from dpcheck.records import Frozen, field, fields, replace
+from dpcheck.records import Frozen, field, replace
 from dpcheck.source import SourceText, Span
 
 MAX_NESTING = 150
@@ -752,57 +749,3 @@ class SurfaceModel(Frozen):
 
     source: SourceText = field(compare=False, repr=False)
     items: tuple[Item, ...]
-
-
-# --- walks -----------------------------------------------------------------------------------
-
-
-def parts(node: object) -> list[object]:
-    """Return the nodes directly below a node, in source order.
-
-    >>> parts(Identifier("x", span=None))
-    []
-    """
-    found: list[object] = []
-    kind: Any = type(node)  # to mypy, a type is no key of a cache
-    names = _fields_of_nodes(kind)
-    if names:
-        _collect([getattr(node, name) for name in names], found)
-    return found
-
-
-def _collect(values: Iterable[Any], found: list[object]) -> None:
-    for value in values:
-        kind: Any = type(value)
-        if kind is tuple:
-            _collect(value, found)
-        elif _is_node(kind):
-            found.append(value)
-
-
-_is_node = cache(is_dataclass)
-
-Tree = TypeVar("Tree")
-Rule = Callable[[object], Expression | None]
-
-
-def replaced(node: Tree, rule: Rule) -> Tree:
-    """Return a tree with what a rule puts in place of a node, where it puts anything there."""
-    found: Any = rule(node)
-    if found is not None:
-        return cast("Tree", found)
-    given: Any = node
-    kind: Any = type(given)
-    if kind is tuple:
-        return cast("Tree", tuple(replaced(item, rule) for item in given))
-    if not _is_node(kind):
-        return node
-    below = {name: replaced(getattr(node, name), rule) for name in _fields_of_nodes(kind)}
-    return cast("Tree", replace(given, **below))
-
-
-@cache
-def _fields_of_nodes(kind: Any) -> tuple[str, ...]:  # noqa: ANN401 (see `parts`)
-    """Return the fields that can hold other nodes: those that are compared, and no texts."""
-    texts = ("str", "bool", "int")
-    return tuple(field.name for field in fields(kind) if field.compare and field.type not in texts)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
-from dpcheck.model import surface
+from dpcheck.model import surface, trees
 from dpcheck.model.words import OPERATOR_WORDS
 
 # How tight each kind of expression binds, as in the grammar: an operand that binds less tight
@@ -49,7 +49,7 @@ def filled(node: Node, values: Mapping[str, surface.Expression]) -> Node:
     capture a name inside of one.
     """
     free = {id(name): values.get(name.name) for name in _free_names(node)}
-    return surface.replaced(node, lambda part: free.get(id(part)))
+    return trees.replaced(node, lambda part: free.get(id(part)))
 
 
 def written_text(
@@ -286,11 +286,11 @@ def _free_names(node: object) -> Iterator[surface.Name]:
         ):
             yield node
         case surface.Binder() | surface.WeightedBranches():
-            for part in surface.parts(node):
+            for part in trees.parts(node):
                 bound = None if part is node.domain else node.variable.name
                 yield from (free for free in _free_names(part) if free.name != bound)
         case _:
-            for part in surface.parts(node):
+            for part in trees.parts(node):
                 yield from _free_names(part)
 
 

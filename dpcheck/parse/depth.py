@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpcheck.model.surface import parts
+from dpcheck.model import trees
 from dpcheck.source import Span
 
 
@@ -18,7 +18,7 @@ def too_deep_place(root: Any, limit: int) -> Span | None:  # noqa: ANN401 (any n
         return None
     level: list[Any] = [root]
     for _ in range(limit):
-        below = [part for node in level for part in parts(node)]
+        below = [part for node in level for part in trees.parts(node)]
         if not below:
             return None
         level = below

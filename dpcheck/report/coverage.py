@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from dpcheck.exact import Rational
-from dpcheck.model import program
-from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Logic, Var, children
+from dpcheck.model import program, trees
+from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Logic, Var
 from dpcheck.model.surface_text import one_line
 from dpcheck.model.values import SetValue, Symbol, Value, value_text
 
@@ -50,13 +50,14 @@ def _input_text(declared: program.Input, taken: frozenset[str]) -> str:
 
 def _source_text(expr: Expr, taken: frozenset[str]) -> str:
     """Return an expression as the user wrote it, in one line, and the values of its parameters."""
-    whole, values, waiting = expr.span, dict[str, str](), [expr]
+    whole, values, waiting = expr.span, dict[str, str](), list[object]([expr])
     while waiting:
         part = waiting.pop()
-        waiting += reversed(children(part))
-        text, is_within = one_line(part.span.text), whole.start <= part.span.start < whole.end
-        if isinstance(part, Const) and is_within and re.search(r"[^\W\d]", text):
-            values[text] = value_text(part.value, taken)
+        waiting += reversed(trees.parts(part))
+        if isinstance(part, Const) and whole.start <= part.span.start < whole.end:
+            text = one_line(part.span.text)
+            if re.search(r"[^\W\d]", text):
+                values[text] = value_text(part.value, taken)
     said = [f"{name} = {value}" for name, value in values.items() if name != value]
     said = [each for each in said if len(each) <= _LONGEST_VALUE]
     return one_line(whole.text) + (f" ({', '.join(said)})" if said else "")

@@ -22,7 +22,7 @@ from dpcheck.exact import ExpNumber, Number
 from dpcheck.limits import FRAMES, with_deep_stack
 from dpcheck.logic.claims import At, Claim, FormulaClaim
 from dpcheck.logic.formulas import Truth
-from dpcheck.model import surface
+from dpcheck.model import surface, trees
 from dpcheck.model.atoms import inputs_of
 from dpcheck.model.expressions import Var
 from dpcheck.model.fixed_queries import open_cells
@@ -41,7 +41,7 @@ from dpcheck.resolve.expressions.params import params_in, report_misuse
 from dpcheck.resolve.expressions.signatures import input_shapes, named_arguments, parameter_bindings
 from dpcheck.resolve.names import scopes
 from dpcheck.resolve.names.files import linked_file
-from dpcheck.resolve.names.syntax import called_names, descendants
+from dpcheck.resolve.names.syntax import called_names
 from dpcheck.resolve.programs.distributions import distribution
 from dpcheck.resolve.programs.fixed_queries import choice_bindings
 from dpcheck.resolve.programs.loops import known_condition, known_domain, report_second_variables
@@ -172,7 +172,7 @@ def _resolve_declarations(scope: scopes.Scope) -> None:
 
 def _report_unused_locals(mechanism: surface.Mechanism, scope: scopes.Scope) -> None:
     """Warn of scalar locals that no expression of the mechanism reads."""
-    nodes = [node for statement in mechanism.body for node in descendants(statement)]
+    nodes = [node for statement in mechanism.body for node in trees.descendants(statement)]
     read = {node.name for node in nodes if isinstance(node, surface.Name)}
     symbols = [
         node.value.name

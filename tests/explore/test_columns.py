@@ -84,7 +84,7 @@ class Expressions:
         body = self.test(depth, inner) if is_test else self.expr(depth, inner)
         where = self.test(0, inner) if self.rng.random() < 0.4 else None
         domain = self.small_range(names) if self.rng.random() < 0.7 else c(SetValue((2, 0, HALF)))
-        return Binder(kind, name, domain, where, body, SPAN)
+        return Binder(name, kind, domain, where, body, SPAN)
 
 
 @pytest.mark.parametrize("seed", range(400))
@@ -132,7 +132,7 @@ def test_a_product_of_integers_never_wraps(factors):
     for i, factor in enumerate(factors):
         body = if_(op("=", v("i"), i), c(factor), body)
     domain = op("range", 0, op("-", v("n"), 1))
-    expr = Binder("product", "i", domain, None, body, SPAN)
+    expr = Binder("i", "product", domain, None, body, SPAN)
     codes = evaluated(expr, Frame(3, {"n": column}), table)
     assert [table.value(code) for code in codes.tolist()] == [1, math.prod(factors), 1]
 

@@ -17,10 +17,9 @@ import numpy as np
 from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.exact import Number, number
 from dpcheck.explain.runs.likeliest import likeliest
-from dpcheck.explore.runs.liveness import flow_of, node_reads
+from dpcheck.explore.runs.liveness import flow_of
 from dpcheck.explore.sampling.distributions import (
     Supports,
-    distribution_reads,
     distributions,
 )
 from dpcheck.explore.values.codes import ValueTable
@@ -28,6 +27,7 @@ from dpcheck.explore.values.evaluate import Frame
 from dpcheck.limits import Limits
 from dpcheck.model import program
 from dpcheck.model.evaluation import evaluate, truth
+from dpcheck.model.expressions import reads
 from dpcheck.model.values import ArrayValue, Value, value_key, value_text
 from dpcheck.records import dataclass
 
@@ -117,12 +117,9 @@ class ProgramRuns:
 
     def reads(self, place: Place) -> tuple[str, ...]:
         """Return the variables that a draw's distribution, or an output, reads."""
-        match self.nodes[place.node]:
-            case program.Sample(distribution=distribution):
-                reads = dict.fromkeys(distribution_reads(distribution))
-            case node:
-                reads = dict.fromkeys(node_reads(node))
-        return tuple(name for name in reads if name in place.environment)
+        node = self.nodes[place.node]
+        read = reads(node.distribution if isinstance(node, program.Sample) else node)
+        return tuple(name for name in dict.fromkeys(read) if name in place.environment)
 
     def kind(self, place: Place) -> Literal["draw", "output", "end", "failure"]:
         """Return what a run has come to."""

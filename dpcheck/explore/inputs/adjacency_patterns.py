@@ -13,13 +13,13 @@ from collections.abc import Iterable
 from itertools import product
 from typing import Literal
 
+from dpcheck.model import trees
 from dpcheck.model.expressions import (
     Apply,
     ArrayVar,
     Binder,
     Const,
     Expr,
-    If,
     Let,
     Logic,
     Var,
@@ -79,38 +79,31 @@ def simplified(expr: Expr) -> Expr:
 
 def substituted(expr: Expr, names: dict[str, Expr]) -> Expr:
     """Replace variables by names, also those bound by `Let` to one; unroll `forall`."""
-    match expr:
-        case Var(name=name) | ArrayVar(name=name) if name in names:
-            return names[name]
-        case Const() | Var() | ArrayVar():
-            return expr
-        case Let(name=name, value=value, body=body):
-            inner = substituted(value, names)
-            if isinstance(inner, Const | Var | ArrayVar):
-                return substituted(body, {**names, name: inner})
-            return replace(expr, value=inner, body=substituted(body, names))
-        case Logic(op="and" | "or" as op, args=args):
-            flat: list[Expr] = []
-            for arg in args:
-                part = substituted(arg, names)
-                same = isinstance(part, Logic) and part.op == op
-                flat += part.args if same and isinstance(part, Logic) else (part,)
-            return replace(expr, args=tuple(flat))
-        case Logic(args=args):
-            return replace(expr, args=tuple(substituted(arg, names) for arg in args))
-        case Apply(args=args):
-            made = replace(expr, args=tuple(substituted(arg, names) for arg in args))
-            cell = known_cell(*made.args) if made.op == "index" else None
-            return made if cell is None else Var(cell, expr.span)
-        case If(condition=condition, then=then, orelse=orelse):
-            return replace(
-                expr,
-                condition=substituted(condition, names),
-                then=substituted(then, names),
-                orelse=substituted(orelse, names),
-            )
-        case Binder():
-            return _unrolled(expr, names)
+
+    def written_out(node: object) -> object | None:
+        match node:
+            case Var(name=name) | ArrayVar(name=name):
+                return names.get(name, node)
+            case Let(name=name, value=value, body=body):
+                inner = substituted(value, names)
+                if isinstance(inner, Const | Var | ArrayVar):
+                    return substituted(body, {**names, name: inner})
+                return replace(node, value=inner, body=substituted(body, names))
+            case Logic(op="and" | "or" as op, args=args):
+                flat: list[Expr] = []
+                for arg in args:
+                    part = substituted(arg, names)
+                    flat += part.args if isinstance(part, Logic) and part.op == op else (part,)
+                return replace(node, args=tuple(flat))
+            case Apply(op="index", args=(array, index), span=span):
+                base, place = substituted(array, names), substituted(index, names)
+                cell = known_cell(base, place)
+                return replace(node, args=(base, place)) if cell is None else Var(cell, span)
+            case Binder():
+                return _unrolled(node, names)
+        return None
+
+    return trees.replaced(expr, written_out)
 
 
 def _unrolled(expr: Binder, names: dict[str, Expr]) -> Expr:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from dpcheck.chain.graph import graph_from, strong_components
-from dpcheck.explore.sampling.distributions import distribution_reads
 from dpcheck.explore.tails.tails import Tails
 from dpcheck.model import program
 from dpcheck.model.expressions import Const, reads
@@ -57,28 +54,6 @@ class Flow:
         return tuple(sorted(self.kept)) if point == END else self.live[point]
 
 
-def node_reads(node: program.Node) -> Iterator[str]:
-    """Yield the variables a node reads, with repeats."""
-    match node:
-        case program.Assign(value=value, within=within):
-            yield from reads(value)
-        case program.AssignCell(index=index, value=value, within=within):
-            yield from reads(index)
-            yield from reads(value)
-        case program.Sample(distribution=distribution, within=within):
-            yield from distribution_reads(distribution)
-        case program.Unpack(value=value) | program.Output(value=value):
-            within = None
-            yield from reads(value)
-        case program.Branch(condition=condition):
-            within = None
-            yield from reads(condition)
-        case program.Forget() | program.Stop() | program.Fail():
-            within = None
-    if within is not None:
-        yield from reads(within)
-
-
 def certain_writes(node: program.Node) -> frozenset[str]:
     """Return the variables that certainly get a new value."""
     match node:
@@ -101,7 +76,7 @@ def flow_of(mechanism: program.Mechanism, kept: frozenset[str], tails: Tails | N
     """
     nodes = mechanism.nodes
     finished = postorder([mechanism.entry], lambda i: program.successors(nodes[i]))
-    needs = [frozenset(node_reads(node)) for node in nodes]
+    needs = [frozenset(reads(node)) for node in nodes]
     if tails is not None:
         needs = [names.union(tails.read_by(i)) for i, names in enumerate(needs)]
     kills = [certain_writes(node) for node in nodes]

@@ -7,17 +7,14 @@ those of z: where runs are compared draw by draw, z has to stay.
 
 from __future__ import annotations
 
-from dataclasses import is_dataclass
-from typing import TypeVar
-
-from dpcheck.explore.runs.liveness import Flow, certain_writes, flow_of, node_reads
+from dpcheck.explore.runs.liveness import Flow, certain_writes, flow_of
 from dpcheck.explore.tails.wide import Wide
+from dpcheck.model import trees
 from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Var, reads
 from dpcheck.model.program import AssignCell, Mechanism, Node, Parametric, Sample, successors
-from dpcheck.records import fields, replace
+from dpcheck.records import replace
 
 Names = frozenset[str]
-Tree = TypeVar("Tree")
 
 
 def with_centers_moved(mechanism: Mechanism, wide: Wide) -> Mechanism:
@@ -51,31 +48,29 @@ def _readers(writer: int, name: str, flow: Flow) -> frozenset[int]:
         if k not in between and name in flow.live[k]:
             between.add(k)
             waiting += () if name in certain_writes(flow.nodes[k]) else successors(flow.nodes[k])
-    return frozenset(k for k in between if name in node_reads(flow.nodes[k]))
+    return frozenset(k for k in between if name in reads(flow.nodes[k]))
 
 
-def _with_sums_read(tree: Tree, name: str, added: list[Expr | None]) -> Tree:
-    """Return a tree that reads a variable in place of its sums.
+def _with_sums_read(node: Node, name: str, added: list[Expr | None]) -> Node:
+    """Return a node that reads a variable in place of its sums.
 
     added: gets what each of these adds, None where it is read in no sum.
     """
-    match tree:
-        case Apply(op="+", args=(Var(name=one) as moved, by)) if one == name:
-            pass
-        case Apply(op="+", args=(by, Var(name=one) as moved)) if one == name:
-            pass
-        case tuple():
-            return tuple(_with_sums_read(each, name, added) for each in tree)  # type: ignore[return-value]
-        case _ if not is_dataclass(tree) or isinstance(tree, type):
-            return tree
-        case _:
-            if isinstance(tree, Var | ArrayVar) and name in reads(tree):
-                added.append(None)
-            parts = {f.name: getattr(tree, f.name) for f in fields(tree) if f.name != "span"}
-            new = {key: _with_sums_read(part, name, added) for key, part in parts.items()}
-            return replace(tree, **new)
-    added.append(by)
-    return moved  # type: ignore[return-value]
+
+    def moved(tree: object) -> object | None:
+        match tree:
+            case Apply(op="+", args=(Var(name=one) as noise, by)) if one == name:
+                pass
+            case Apply(op="+", args=(by, Var(name=one) as noise)) if one == name:
+                pass
+            case _:
+                if isinstance(tree, Var | ArrayVar) and name in reads(tree):
+                    added.append(None)
+                return None
+        added.append(by)
+        return noise
+
+    return trees.replaced(node, moved)
 
 
 def _value(expr: Expr | None) -> object:

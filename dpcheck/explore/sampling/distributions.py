@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial, reduce
 from typing import Any, assert_never
 
@@ -438,42 +438,10 @@ def _weighted(distribution: program.Weighted, frame: Frame, supports: Supports) 
 
 def _distinct_readings(distribution: program.Weighted, frame: Frame) -> tuple[IntArray, IntArray]:
     """Return the first row of each group that agrees on what the distribution reads."""
-    names = sorted(set(distribution_reads(distribution)))
+    names = sorted(set(reads(distribution)))
     if not names:
         return np.zeros(min(1, frame.n_rows), np.int64), np.zeros(frame.n_rows, np.int64)
     return distinct_rows([frame[name] for name in names])
-
-
-def distribution_reads(distribution: program.Distribution) -> Iterator[str]:
-    """Yield the variables that the distribution reads, with repeats."""
-    match distribution:
-        case program.Parametric(arguments=arguments, policy=policy):
-            for part in (*arguments, *_policy_reads(policy)):
-                yield from reads(part)
-        case program.Branches(branches=branches):
-            for value, weight in branches:
-                yield from reads(value)
-                yield from reads(weight)
-        case program.Weighted(name=name, domain=domain, where=where, value=value, weight=weight):
-            yield from reads(domain)
-            inner = (value, weight) if where is None else (where, value, weight)
-            for part in inner:
-                yield from (free for free in reads(part) if free != name)
-        case program.LetDistribution(name=name, value=value, body=body):
-            yield from reads(value)
-            yield from (free for free in distribution_reads(body) if free != name)
-        case program.ChooseDistribution(condition=condition, then=then, orelse=orelse):
-            yield from reads(condition)
-            yield from distribution_reads(then)
-            yield from distribution_reads(orelse)
-
-
-def _policy_reads(policy: program.Policy | program.Unbounded | None) -> tuple[Expr, ...]:
-    match policy:
-        case program.Policy(lo=lo, hi=hi):
-            return (lo, hi)
-        case _:
-            return ()
 
 
 def _literal(

@@ -466,7 +466,7 @@ class _Uses:
                 expr = Let(binding.name, binding.value, expr, expr.span)
             else:
                 where = binding.where
-                expr = Binder("set", binding.name, binding.domain, where, expr, expr.span)
+                expr = Binder(binding.name, "set", binding.domain, where, expr, expr.span)
         return expr
 
     def _refuse(self, what: str, names: Names, span: Span) -> None:

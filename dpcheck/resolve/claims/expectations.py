@@ -6,7 +6,7 @@ from typing import Final
 
 from dpcheck.diagnostics.quantities import QuantityArgument
 from dpcheck.logic.claims import Expectation
-from dpcheck.model import surface
+from dpcheck.model import surface, trees
 from dpcheck.model.atoms import AtEnd
 from dpcheck.model.expressions import Apply, Const, Expr, Var, reads
 from dpcheck.model.program import ExplicitChain
@@ -15,7 +15,6 @@ from dpcheck.resolve.claims.formulas import Reader, filled_in_texts
 from dpcheck.resolve.claims.quantities import LAST_OUTPUT, integer_argument
 from dpcheck.resolve.expressions.expressions import expression, has_hole
 from dpcheck.resolve.names.scopes import Binding, Held
-from dpcheck.resolve.names.syntax import descendants
 from dpcheck.source import Span
 
 NUMBER_OF_OUTPUTS: Final = "outputs"
@@ -26,12 +25,12 @@ def expectation(tree: surface.Expression, span: Span, reader: Reader) -> Expecta
 
     What a chain shows are labels, which are no values; of these there is their number.
     """
-    named = (getattr(node, "name", None) for node in descendants(tree))
+    named = (getattr(node, "name", None) for node in trees.descendants(tree))
     if isinstance(reader.target, ExplicitChain) and "output" in named:
         wanted = "of a chain `E` reads `outputs`, their number (a label is asked of `P=? [ F .. ]`)"
         reader.scope.report(QuantityArgument(span, wanted, "`output`"))
         return None
-    found = (node for node in descendants(tree) if isinstance(node, surface.Call))
+    found = (node for node in trees.descendants(tree) if isinstance(node, surface.Call))
     calls = [call for call in found if call.function.name == "output"]
     positions = [_position(call, reader) for call in calls]
     names = {span: f"output({i})" for span, i in positions if i is not None}
@@ -41,7 +40,7 @@ def expectation(tree: surface.Expression, span: Span, reader: Reader) -> Expecta
     scope = reader.scope
     if NUMBER_OF_OUTPUTS not in {*scope.known_names(), *scope.file.visible}:
         bound[NUMBER_OF_OUTPUTS] = Held(Var(NUMBER_OF_OUTPUTS, span), "output", span)
-    value = expression(surface.replaced(tree, _named(names)), scope.bound_all(bound))
+    value = expression(trees.replaced(tree, _named(names)), scope.bound_all(bound))
     if has_hole(value):
         return None
     free = dict.fromkeys(reads(value))
@@ -65,7 +64,7 @@ def _position(call: surface.Call, reader: Reader) -> tuple[Span, int | None]:
     return call.span, integer_argument(tree, what, LAST_OUTPUT, reader)
 
 
-def _named(names: dict[Span, str]) -> surface.Rule:
+def _named(names: dict[Span, str]) -> trees.Rule:
     """Return the rule that puts a name in place of each numbered output."""
 
     def rule(node: object) -> surface.Expression | None:

@@ -11,7 +11,7 @@ from dpcheck.diagnostics.names import UnknownState
 from dpcheck.diagnostics.params import ParamAsValue
 from dpcheck.logic import formulas as f
 from dpcheck.logic.quantities import PATH_PROBABILITY, QUANTITIES
-from dpcheck.model import surface
+from dpcheck.model import surface, trees
 from dpcheck.model.atoms import AtomMeaning, Condition, Label, Sink
 from dpcheck.model.evaluation import described
 from dpcheck.model.expressions import Apply, Const, Expr, Var, reads
@@ -25,7 +25,6 @@ from dpcheck.resolve.chains import States, known_member
 from dpcheck.resolve.expressions import expressions
 from dpcheck.resolve.expressions.kinds import BOOLEAN, KindChecker, Kinds, of_value
 from dpcheck.resolve.names.scopes import Asked, Held, Known, Scope, sound
-from dpcheck.resolve.names.syntax import descendants
 from dpcheck.source import Span
 
 MAX_EXPANDED: Final = 20_000
@@ -165,7 +164,7 @@ def _path_junction(operator: str, known: tuple[f.PathFormula, ...], span: Span) 
 
 def _expands(tree: surface.Binder, reader: Reader) -> bool:
     """Return whether a binder is expanded: one over a set that a run decides is an atom itself."""
-    if any(isinstance(node, surface.Formula) for node in descendants(tree.body)):
+    if any(isinstance(node, surface.Formula) for node in trees.descendants(tree.body)):
         return True
     return next(reads(expressions.expression(tree.domain, reader.scope)), None) is None
 
@@ -371,7 +370,7 @@ def _speaks_of_run(tree: object) -> bool:
         case surface.TemporalPrefix() | surface.TemporalInfix():
             return True
         case surface.Not() | surface.Junction() | surface.Implication() | surface.Conditional():
-            return any(map(_speaks_of_run, surface.parts(tree)))
+            return any(map(_speaks_of_run, trees.parts(tree)))
         case surface.Binder(kind="forall" | "exists", body=body):
             return _speaks_of_run(body)
         case _:
@@ -543,14 +542,14 @@ def _text(tree: surface.Expression, reader: Reader) -> str:
 
     Values that no short expression writes stand behind it: atoms are told apart by their texts.
     """
-    trees = value_trees(reader.filled_in, tree.span, reader.scope)
-    used = {node.name for node in descendants(tree) if isinstance(node, surface.Name)}
+    known = value_trees(reader.filled_in, tree.span, reader.scope)
+    used = {node.name for node in trees.descendants(tree) if isinstance(node, surface.Name)}
     others = [
         f"{name} = {value_text(value)}"
         for name, value in reader.filled_in.items()
-        if name in used and name not in trees
+        if name in used and name not in known
     ]
-    text = surface_text(filled(tree, trees))
+    text = surface_text(filled(tree, known))
     return f"{text} with {', '.join(others)}" if others else text
 
 

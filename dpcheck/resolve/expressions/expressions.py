@@ -615,7 +615,7 @@ def _binder(tree: surface.Binder, scope: scopes.Scope) -> Expr:
     inner = scope.uncertain().bound(tree.variable.name, held)
     where = None if tree.where is None else expression(tree.where, inner)
     body = expression(tree.body, inner)
-    binder = Binder(tree.kind, variable, domain, where, body, tree.span)
+    binder = Binder(variable, tree.kind, domain, where, body, tree.span)
     result = _folded_binder(binder, domain)
     if result is binder and binder.kind in ("argmax", "argmin"):
         match domain:
@@ -641,7 +641,7 @@ def _first_as_written(binder: Binder, elements: Expr, n_elements: int, scope: sc
     where = None if binder.where is None else Let(binder.name, element, binder.where, span)
     body = Let(binder.name, element, binder.body, span)
     places = Const(SetValue(range(1, n_elements + 1)), span)
-    best = Binder(binder.kind, place.name, places, where, body, span)
+    best = Binder(place.name, binder.kind, places, where, body, span)
     chosen = Apply("index", (written, best), span)
     return Let(written.name, elements, chosen, span)
 

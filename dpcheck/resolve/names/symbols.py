@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 
-from dpcheck.model import surface
+from dpcheck.model import surface, trees
 from dpcheck.resolve.names.syntax import assigned_names, statements
 
 
@@ -66,7 +66,7 @@ class _Found:
                 self.whole(value, bound, self.constants)
             case surface.Output(value=value):
                 self.whole(value, bound, self.declared)
-        for part in surface.parts(node):
+        for part in trees.parts(node):
             self.visit(part, bound, in_declaration=in_declaration)
 
     def whole(

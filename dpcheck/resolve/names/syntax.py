@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dpcheck.model import surface
-
-
-def descendants(node: object) -> Iterator[object]:
-    """Yield a node and everything below it."""
-    waiting = [node]
-    while waiting:
-        current = waiting.pop()
-        yield current
-        waiting.extend(surface.parts(current))
+from dpcheck.model import surface, trees
 
 
 def statements(body: tuple[surface.Statement, ...]) -> Iterator[surface.Statement]:
@@ -63,7 +54,7 @@ def called_names(node: object) -> Iterator[surface.Identifier]:
 
     A distribution without parameters is called by its name alone.
     """
-    for below in descendants(node):
+    for below in trees.descendants(node):
         match below:
             case surface.Call(function=function):
                 yield function

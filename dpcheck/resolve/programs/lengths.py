@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dpcheck.model import surface
+from dpcheck.model import surface, trees
 from dpcheck.resolve.names.scopes import File, Session
-from dpcheck.resolve.names.syntax import descendants
 
 
 def too_long_part(
@@ -55,7 +54,7 @@ def _of_block(body: Sequence[surface.Statement], file: File, session: Session) -
                 for home, called in _called((statement,), file):
                     scalars = sum(declared.indices is None for declared in called.inputs)
                     total += 1 + scalars + _least_steps(called, home, session)
-        if any(isinstance(node, _ENDS) for node in descendants(statement)):
+        if any(isinstance(node, _ENDS) for node in trees.descendants(statement)):
             break
     return total
 
@@ -68,7 +67,7 @@ def _called(
 ) -> Iterator[tuple[File, surface.Mechanism]]:
     """Yield the mechanisms that statements run or sample by a call."""
     for statement in body:
-        for node in descendants(statement):
+        for node in trees.descendants(statement):
             match node:
                 case surface.Run(mechanism=name):
                     pass

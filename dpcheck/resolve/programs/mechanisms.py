@@ -8,7 +8,7 @@ from itertools import pairwise
 from dpcheck.diagnostics import structure
 from dpcheck.diagnostics.runs import PairOutsideInput
 from dpcheck.exact import Number
-from dpcheck.model import program, surface
+from dpcheck.model import program, surface, trees
 from dpcheck.model.evaluation import apply
 from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Logic, Var, primed_name, reads
 from dpcheck.model.values import INTEGERS, Value, value_text
@@ -16,7 +16,6 @@ from dpcheck.resolve.expressions.expressions import constant, expression, has_ho
 from dpcheck.resolve.expressions.kinds import report_wrong_kinds
 from dpcheck.resolve.expressions.signatures import InputShape, cell_names, input_shapes
 from dpcheck.resolve.names.scopes import Held, Role, Scope
-from dpcheck.resolve.names.syntax import descendants
 from dpcheck.resolve.programs.fixed_queries import with_known_choices
 from dpcheck.resolve.programs.graph import Step, control_flow_graph
 from dpcheck.resolve.programs.lengths import too_long_part
@@ -249,7 +248,7 @@ def _report_unprimed(
     private: Sequence[InputShape], condition: surface.Expression, scope: Scope
 ) -> None:
     """Warn about private inputs that a condition reads, but not with a prime: a forgotten `'`."""
-    names = [node for node in descendants(condition) if isinstance(node, surface.Name)]
+    names = [node for node in trees.descendants(condition) if isinstance(node, surface.Name)]
     primed = {node.name for node in names if node.primed}
     for shape in private:
         places = [node.span for node in names if node.name == shape.name and not node.quoted]
@@ -265,11 +264,15 @@ def _with_prime(condition: surface.Expression, name: str) -> str | None:
     The second of two equal operands is the neighbor's.
     """
     text = condition.span.text
-    for node in descendants(condition):
-        below = surface.parts(node)
+    for node in trees.descendants(condition):
+        below = trees.parts(node)
         operands = [part.value if isinstance(part, surface.Argument) else part for part in below]
         for left, right in pairwise(operands):
-            used = [n for n in descendants(right) if isinstance(n, surface.Name) and n.name == name]
+            used = [
+                n
+                for n in trees.descendants(right)
+                if isinstance(n, surface.Name) and n.name == name
+            ]
             if left == right and used:
                 ends = sorted((n.span.end - condition.span.start for n in used), reverse=True)
                 for end in ends:

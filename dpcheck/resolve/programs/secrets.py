@@ -50,7 +50,7 @@ def _has_weight(distribution: program.Distribution) -> Expr | None:
         ):
             span = distribution.span
             is_some = Apply("!=", (weight, Const(0, span)), span)
-            return Binder("exists", name, domain, where, is_some, span)
+            return Binder(name, "exists", domain, where, is_some, span)
         case program.LetDistribution(name=name, value=value, body=body, span=span):
             inner = _has_weight(body)
             return None if inner is None else Let(name, value, inner, span)
