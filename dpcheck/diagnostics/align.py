@@ -18,12 +18,11 @@ Right: input q[1..3] in integers
 """
 
 
-class RelationOutside(Mistake):
+class RelationOutside(Mistake, code="DP555"):
     """A relation of neighbors that says more than how much inputs of all integers differ."""
 
     what: str
 
-    code = "DP555"
     title_text = "{self.what} does not say how much the values of neighbors differ"
     help_text = (
         "write `linf(q, q') <= 1` for an array or a stream q, `abs(x - x') <= 1` for a number x,"
@@ -44,23 +43,21 @@ class SumOverStream(RelationOutside):
     )
 
 
-class FreeDifference(Mistake):
+class FreeDifference(Mistake, code="DP556"):
     """An input of all integers in which neighbors may differ by any amount."""
 
     name: str
 
-    code = "DP556"
     title_text = "the values of `{self.name}` in neighbors may differ by any amount"
     help_text = "bound the difference: `linf({self.name}, {self.name}') <= 1`"
     explanation = _CLASS
 
 
-class OutsideAlignment(Mistake):
+class OutsideAlignment(Mistake, code="DP557"):
     """Something that is done with a number that may be any integer."""
 
     what: str
 
-    code = "DP557"
     title_text = "{self.what} is not possible where inputs are all integers"
     help_text = (
         "use inputs as centers of noise without bounds or in comparisons with it, or give them"
@@ -78,12 +75,11 @@ class OpenRange(OutsideAlignment):
     )
 
 
-class MayFail(Mistake):
+class MayFail(Mistake, code="DP560"):
     """A place where a run may meet a mistake, as far as an alignment can tell."""
 
     what: str
 
-    code = "DP560"
     title_text = "a run may fail here: {self.what}"
     help_text = (
         "avoid it in every round, whatever comparisons with noise give: `min(n + 1, 3)` counts no"
@@ -100,12 +96,11 @@ Right: var n in 0..3 := 0    for i in 1.. { ... n := min(n + 1, 3) ... }
 """
 
 
-class NoCommonRate(Mistake):
+class NoCommonRate(Mistake, code="DP559"):
     """Ratios of noise whose logarithms are not known together."""
 
     param: str
 
-    code = "DP559"
     explanation = """\
 Moving noise of ratio r by 1 costs -ln r. These costs are added and compared: for ratios that are
 rational or powers of e, and for all values of a parameter where all ratios are its powers, so that
@@ -127,10 +122,9 @@ Right: noisy_t ~ geometric(t, alpha^2) unbounded    noisy_q ~ geometric(q[i], al
         return f"write a ratio such as `{power}`, or give the inputs finite sets"
 
 
-class SilentRound(Mistake):
+class SilentRound(Mistake, code="DP558"):
     """A loop that never ends, of which a round may show nothing."""
 
-    code = "DP558"
     title_text = "a round of this loop may show nothing"
     help_text = "let every round output something, such as `output bot`"
     explanation = """\
@@ -142,12 +136,11 @@ Right: for i in 1.. { z ~ geometric(q[i], 1/2) unbounded   output if z > 3 then 
 """
 
 
-class NotForAllIntegers(Mistake):
+class NotForAllIntegers(Mistake, code="DP640"):
     """A claim that is not decided for inputs of all integers."""
 
     what: str
 
-    code = "DP640"
     title_text = "{self.what} is not decided where inputs are all integers"
     help_text = (
         "ask for `dp(ε)` or `epsilon`, or give the inputs finite sets:"

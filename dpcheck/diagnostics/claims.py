@@ -11,12 +11,11 @@ _LISTED = 8
 """States that a note lists."""
 
 
-class PathOutsideBrackets(Mistake):
+class PathOutsideBrackets(Mistake, code="DP601"):
     """A temporal operator that is not inside the brackets of P or D."""
 
     operator: str
 
-    code = "DP601"
     title_text = "`{self.operator}` speaks about runs and belongs into the brackets of P or D"
     help_text = "write `P>=1 [ ... ]` or `D{{...}} [ ... ]` around it"
     explanation = """\
@@ -30,12 +29,11 @@ Right: check m: D{ln 2} [ F top ]
 """
 
 
-class QuantityInFormula(Mistake):
+class QuantityInFormula(Mistake, code="DP602"):
     """A quantity inside a formula, or combined with something."""
 
     quantity: str
 
-    code = "DP602"
     title_text = "`{self.quantity}` cannot be part of a larger formula"
     help_text = "make it a claim of its own"
     explanation = """\
@@ -48,12 +46,11 @@ Right: check m: epsilon <= ln 3
 """
 
 
-class NothingToCompute(Mistake):
+class NothingToCompute(Mistake, code="DP603"):
     """`compute` with something that is no quantity."""
 
     is_comparison: bool
 
-    code = "DP603"
     title_text = "`compute` needs a quantity, such as epsilon, delta(e) or P=? [ path ]"
     explanation = """\
 `compute` reports a quantity: `epsilon`, `epsilon(delta)`, `delta(epsilon)`, `P=? [ path ]`, or one
@@ -71,13 +68,12 @@ Right: check survey: dp(ln 3)
         return "write a quantity, such as `epsilon`, or `check` or `refute` in place of `compute`"
 
 
-class QuantityWithoutBound(Mistake):
+class QuantityWithoutBound(Mistake, code="DP604"):
     """`check` or `refute` with a bare quantity."""
 
     quantity: str
     kind: str
 
-    code = "DP604"
     title_text = "`{self.kind}` needs a comparison, and `{self.quantity}` alone is a quantity"
     help_text = "write `{self.quantity} <= ...`, or `compute` in place of `{self.kind}`"
     explanation = """\
@@ -90,12 +86,11 @@ Right: compute survey: epsilon
 """
 
 
-class NotABudget(Mistake):
+class NotABudget(Mistake, code="DP605"):
     """A budget that is none: negative, or no sum of a rational number and logarithms."""
 
     value: str
 
-    code = "DP605"
     title_text = "{short.value} is not a privacy budget"
     explanation = """\
 A budget is a number of the form r + m*ln a + ..., with rational r, m and a > 0, and at least 0:
@@ -106,7 +101,7 @@ Right: dp(ln 3)
 """
 
 
-class BoundOutsideUnit(Mistake):
+class BoundOutsideUnit(Mistake, code="DP606"):
     """A probability or δ that is not between 0 and 1.
 
     It bounds `what`; `has_logarithm` if it is a budget that is no number at all. `swapped` is the
@@ -118,7 +113,7 @@ class BoundOutsideUnit(Mistake):
     has_logarithm: bool = False
     swapped: str | None = None
 
-    code = "DP606"
+    help_text = "ε stands before δ: if the two were swapped, write `{self.swapped}`"
     explanation = """\
 The bound of P and the delta of a privacy claim are probabilities, from 0 to 1, and written without
 `ln`. Where there are two numbers, epsilon stands before delta.
@@ -133,19 +128,12 @@ Right: P>=1/2 [ F top ]      dp(ln 3, 1/100)
             return f"{self.what} is a probability, a number without `ln`, and {self.value} is none"
         return f"{self.what} lies between 0 and 1, and {self.value} does not"
 
-    @property
-    def help(self) -> str | None:
-        if self.swapped is None:
-            return None
-        return f"ε stands before δ: if the two were swapped, write `{self.swapped}`"
 
-
-class BadStepBound(Mistake):
+class BadStepBound(Mistake, code="DP607"):
     """A bound of steps that is not 0, 1, 2, ..."""
 
     value: str
 
-    code = "DP607"
     title_text = "a bound of steps is 0, 1, 2, ..., not {self.value}"
     explanation = """\
 `F<=k`, `G<=k` and `U<=k` count steps, so k is 0, 1, 2, ...
@@ -155,14 +143,13 @@ Right: P>=1/2 [ F<=2 top ]
 """
 
 
-class NothingObserved(Mistake):
+class NothingObserved(Mistake, code="DP608"):
     """A whole-mechanism claim about a chain without `observe`."""
 
     chain: str
     quantity: str
     declared: Span
 
-    code = "DP608"
     title_text = "`{self.quantity}` needs `observe`, and the chain `{self.chain}` has none"
     help_text = "add `observe` and the labels an adversary sees to the chain"
     label_text = "this claim"
@@ -175,14 +162,13 @@ Right: observe Y, N
 """
 
 
-class TooManyClaims(Mistake):
+class TooManyClaims(Mistake, code="DP609"):
     """Loops that make more claims, or a longer formula, than anyone reads."""
 
     what: str
     count: int
     limit: int
 
-    code = "DP609"
     title_text = "{self.what}: {short.count}, more than {self.limit}"
     explanation = """\
 A `for` around claims, or a `forall` in a formula, is written out for every element of its set. This
@@ -190,12 +176,10 @@ one is longer than can be meant.
 """
 
 
-class NothingAsked(Mistake):
+class NothingAsked(Mistake, code="DP614", severity="warning"):
     """A loop around claims that makes none."""
 
-    code = "DP614"
     title_text = "this loop makes no claim"
-    severity = "warning"
     explanation = """\
 A `for` around claims asks them for every element of its set that satisfies its `where`. Here there
 is no such element, or no claim in the loop, so the loop holds whatever it says.
@@ -205,13 +189,12 @@ Right: for k in 1..9 where k > 5 { check rr(k = k): epsilon = ln 3 }
 """
 
 
-class NotABound(Mistake):
+class NotABound(Mistake, code="DP610"):
     """A bound of a quantity that it cannot be compared with."""
 
     quantity: str
     value: str
 
-    code = "DP610"
     title_text = "`{self.quantity}` cannot be compared with {self.value}"
     explanation = f"""\
 {listed(words_where(value="budget"))} are compared with budgets such as `ln 3`,
@@ -222,12 +205,11 @@ Right: check survey: epsilon = ln 3
 """
 
 
-class NotAClaim(Mistake):
+class NotAClaim(Mistake, code="DP611"):
     """A claim, or a part of a formula, that is surely neither true nor false."""
 
     found: str
 
-    code = "DP611"
     title_text = "a formula is true or false, and this is {self.found}"
     explanation = """\
 A claim, and every part of a formula, is true or false at a state: a label, an output symbol, a
@@ -238,13 +220,12 @@ Right: check m: P>=1/2 [ F output = 1 ]
 """
 
 
-class EmptyInterval(Mistake):
+class EmptyInterval(Mistake, code="DP613"):
     """`P in [a, b]` with a > b."""
 
     low: str
     high: str
 
-    code = "DP613"
     title_text = "no number lies between {self.low} and {self.high}"
     help_text = "write `{self.high}, {self.low}`"
     explanation = """\
@@ -255,13 +236,12 @@ Right: check m: P in [1/3, 1/2] [ F top ]
 """
 
 
-class WordTaken(Mistake):
+class WordTaken(Mistake, code="DP612"):
     """A quantity used with arguments that do not fit."""
 
     quantity: str
     usage: str
 
-    code = "DP612"
     title_text = "`{self.quantity}` is written {self.usage}"
     explanation = """\
 The whole-mechanism claims and quantities are `dp(e)`, `dp(e, d)`, `epsilon`, `epsilon(d)` and
@@ -272,7 +252,7 @@ Right: check m: delta(ln 2) <= 1/8
 """
 
 
-class OutputAtStart(Mistake):
+class OutputAtStart(Mistake, code="DP615", severity="warning"):
     """A formula that reads an output at the start, where nothing was output yet.
 
     `before` and `after` are what to write around the place.
@@ -281,9 +261,7 @@ class OutputAtStart(Mistake):
     before: str
     after: str
 
-    code = "DP615"
     title_text = "nothing is output at the start of a run, and this reads an output there"
-    severity = "warning"
     explanation = """\
 A path begins at an initial state, where nothing was output, so `output = 3` is false there. `X` is
 the state of the first output, `X X` that of the second; `F` is some output. `G` and the left side
@@ -300,12 +278,11 @@ Right: P>=1/2 [ X output = x ]      P>=1/2 [ X G output = x ]
         return f"did you mean the first output? `{self.before}{text}{self.after}`"
 
 
-class AtSelectsNothing(Mistake):
+class AtSelectsNothing(Mistake, code="DP691"):
     """The condition after `at` holds at no initial state."""
 
     condition: str
 
-    code = "DP691"
     title_text = "no initial state satisfies `{self.condition}`"
     explanation = """\
 `at` restricts a claim to the initial states where a condition holds. Here it holds at none, so the
@@ -316,7 +293,7 @@ Right: check survey at x = pos : P>=3/4 [ F Y ]
 """
 
 
-class SeveralStates(Mistake):
+class SeveralStates(Mistake, code="DP692"):
     """`P=?` or `E=?` is asked where several states are possible.
 
     `word` is which of the two, and `states` lists them.
@@ -327,7 +304,6 @@ class SeveralStates(Mistake):
     word: str
     condition: str | None = None
 
-    code = "DP692"
     help_text = "say which one, such as `at {self.condition}`"
     explanation = """\
 `P=? [ path ]` and `E=? [ value ]` are about the runs from one state. Where several states are

@@ -10,12 +10,11 @@ from dpcheck.diagnostics.files import FileMistake
 from dpcheck.diagnostics.mistakes import Mistake
 
 
-class MalformedSet(Mistake):
+class MalformedSet(Mistake, code="DP040"):
     """An option `--set` that is not NAME=VALUES."""
 
     text: str
 
-    code = "DP040"
     title_text = "`--set {self.text}` is not NAME=VALUES"
     help_text = "write a name and its values, such as `--set k=1..20`"
     explanation = """\
@@ -27,13 +26,12 @@ Right: --set k=1..20 --set alpha=1/2,2/3
 """
 
 
-class SetTwice(Mistake):
+class SetTwice(Mistake, code="DP041"):
     """Two options `--set` for one name."""
 
     name: str
     both: str
 
-    code = "DP041"
     title_text = "`{self.name}` is set twice"
     help_text = "write all its values once: `--set {self.name}={self.both}`"
     explanation = """\
@@ -45,7 +43,7 @@ Right: --set k=1..5,10
 """
 
 
-class NothingReadsSet(Mistake):
+class NothingReadsSet(Mistake, code="DP042"):
     """A name that is set, and that neither the target nor the questions nor the file reads.
 
     `similar` is a parameter or constant of that kind of name; `known` lists them all.
@@ -56,7 +54,6 @@ class NothingReadsSet(Mistake):
     similar: str | None
     known: tuple[str, ...]
 
-    code = "DP042"
     help_text = "did you mean `{self.similar}`?"
     title_text = "nothing in `{self.target}` or its questions reads `{self.name}`"
     explanation = """\
@@ -76,12 +73,11 @@ Right: dpcheck sweep m.dpm --target "compose(m, n)" --set n=1..9 --compute "epsi
         return (f"can be set: {', '.join(f'`{name}`' for name in self.known)}",)
 
 
-class SetRangeOfNoIntegers(Mistake):
+class SetRangeOfNoIntegers(Mistake, code="DP043"):
     """A range in `--set` whose ends are not two integers, the smaller first."""
 
     text: str
 
-    code = "DP043"
     title_text = "`{self.text}` has no integers in it"
     help_text = "write both ends as integers, the smaller first, such as `1..20`"
     explanation = """\
@@ -94,13 +90,12 @@ Right: --set k=1..20 --set alpha=0.1,0.5,0.9
 """
 
 
-class TooManyUnits(Mistake):
+class TooManyUnits(Mistake, code="DP044"):
     """More combinations of values than a sweep answers."""
 
     n_units: int
     most: int
 
-    code = "DP044"
     title_text = (
         "the sweep has {self.n_units:,} combinations of values; at most {self.most:,} are answered"
     )
@@ -114,12 +109,11 @@ Right: --set i=1..1000 --set j=1,10,100,1000
 """
 
 
-class UnknownKindOfOutput(Mistake):
+class UnknownKindOfOutput(Mistake, code="DP045"):
     """A file whose name does not say what to write."""
 
     path: str
 
-    code = "DP045"
     title_text = "`-o {self.path}` does not say what to write"
     help_text = "end the name in .csv, .json or .html"
     explanation = """\
@@ -131,14 +125,13 @@ Right: dpcheck sweep m.dpm --target m --set k=1..9 -o results.csv
 """
 
 
-class NoCluster(Mistake):
+class NoCluster(Mistake, code="DP046"):
     """The place where a sweep is to run cannot be reached."""
 
     place: str
     reason: str
     advice: str
 
-    code = "DP046"
     title_text = "cannot work on `{self.place}`: {self.reason}"
     help_text = "{self.advice}"
     explanation = """\
@@ -151,12 +144,11 @@ Right: dpcheck sweep m.dpm --target m --set k=1..9 --on tcp://127.0.0.1:8786
 """
 
 
-class MalformedUnit(Mistake):
+class MalformedUnit(Mistake, code="DP047"):
     """A unit of work that no process can answer."""
 
     reason: str
 
-    code = "DP047"
     title_text = "this is no unit of work: {self.reason}"
     explanation = """\
 `dpcheck work` and `dpcheck.work` answer units: JSON objects with the texts of a model and what it
@@ -166,12 +158,11 @@ Right: {"file": "m.dpm", "files": {"m.dpm": "import std.survey"}, "claims": "che
 """
 
 
-class NoWitness(FileMistake):
+class NoWitness(FileMistake, code="DP050"):
     """A file is no witness that proves what it says."""
 
     reason: str
 
-    code = "DP050"
     title_text = "`{self.path}` proves nothing: {self.reason}"
     help_text = "write it again with `dpcheck check FILE --witness DIR`"
     explanation = """\
@@ -182,12 +173,11 @@ Right: dpcheck check survey.dpm --witness evidence
 """
 
 
-class ModelChanged(FileMistake):
+class ModelChanged(FileMistake, code="DP051"):
     """The model of a witness is another text now."""
 
     model: str
 
-    code = "DP051"
     title_text = "`{self.model}` is not the text that `{self.path}` was written for"
     help_text = "check the model again with `--witness`, or replay an earlier version"
     explanation = """\
@@ -197,12 +187,11 @@ since, so that the claim may be another one. Files are looked for from the worki
 """
 
 
-class NotReplayed(FileMistake):
+class NotReplayed(FileMistake, code="DP052"):
     """A witness is not derived again from the model's text."""
 
     reason: str
 
-    code = "DP052"
     title_text = "`{self.path}` is not derived again: {self.reason}"
     explanation = """\
 `dpcheck replay` derives violations from the model's text by an interpreter of its own. It does not
@@ -211,12 +200,11 @@ runs take it too long. `dpcheck verify` still checks the evidence itself.
 """
 
 
-class ModelSaysOtherwise(FileMistake):
+class ModelSaysOtherwise(FileMistake, code="DP053"):
     """What a witness says is not what the model's text says."""
 
     reason: str
 
-    code = "DP053"
     title_text = "the model's text contradicts `{self.path}`: {self.reason}"
     explanation = """\
 The evidence proves a violation for the chain in the file, but by the model's text its inputs are

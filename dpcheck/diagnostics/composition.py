@@ -6,13 +6,12 @@ from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.source import Span
 
 
-class ImportClash(Mistake):
+class ImportClash(Mistake, code="DP710"):
     """A name that comes from two files."""
 
     name: str
     first: Span
 
-    code = "DP710"
     title_text = "the name `{self.name}` comes from two files"
     label_text = "here"
     second_place = "first", "also declared here"
@@ -26,13 +25,12 @@ Right: import std.survey
 """
 
 
-class Recursion(Mistake):
+class Recursion(Mistake, code="DP711"):
     """Functions, distributions or mechanisms that call each other in a circle."""
 
     what: str
     cycle: tuple[str, ...]
 
-    code = "DP711"
     explanation = """\
 Functions, distributions and mechanisms are written out in place, so none may call itself, directly
 or through others. Use a loop, or a binder such as `sum(i in 1..n : ...)`.
@@ -47,7 +45,7 @@ Wrong: fun factorial(n) = if n = 0 then 1 else n * factorial(n - 1)
         return "calls go in a circle: " + " calls ".join(f"`{name}`" for name in self.cycle)
 
 
-class UnknownArgument(Mistake):
+class UnknownArgument(Mistake, code="DP712"):
     """An argument for a name the target does not have."""
 
     name: str
@@ -55,7 +53,6 @@ class UnknownArgument(Mistake):
     similar: str | None
     known: tuple[str, ...]
 
-    code = "DP712"
     help_text = "did you mean `{self.similar}`?"
     title_text = "`{self.target}` takes no argument `{self.name}`"
     explanation = """\
@@ -71,14 +68,13 @@ Right: check rr(k = 4): dp(ln 3)
         return (f"it takes {', '.join(self.known)}",) if self.known else ()
 
 
-class MissingArgument(Mistake):
+class MissingArgument(Mistake, code="DP713"):
     """A parameter without a default, or an input, that gets no value."""
 
     name: str
     target: str
     what: str
 
-    code = "DP713"
     title_text = "`{self.target}` needs a value for its {self.what} `{self.name}`"
     help_text = "write `{self.target}({self.name} = ...)`"
     explanation = """\
@@ -90,13 +86,12 @@ Right: y ~ survey(x = b)
 """
 
 
-class ArgumentTwice(Mistake):
+class ArgumentTwice(Mistake, code="DP714"):
     """An argument given twice."""
 
     name: str
     first: Span
 
-    code = "DP714"
     title_text = "the argument `{self.name}` is given twice"
     label_text = "again"
     second_place = "first", "given here"
@@ -107,13 +102,12 @@ Wrong: check rr(k = 3, k = 4): dp(ln 3)
 """
 
 
-class ArgumentWithoutName(Mistake):
+class ArgumentWithoutName(Mistake, code="DP715"):
     """A target or mechanism given an argument without a name."""
 
     target: str
     example: str | None
 
-    code = "DP715"
     help_text = "write `{self.example} = ...`"
     title_text = "the arguments of `{self.target}` must be given by name"
     explanation = """\
@@ -124,13 +118,12 @@ Right: check rr(k = 4): dp(ln 3)
 """
 
 
-class ArgumentByName(Mistake):
+class ArgumentByName(Mistake, code="DP720"):
     """A function or distribution given an argument by a name, which would be a comparison."""
 
     function: str
     value: str
 
-    code = "DP720"
     title_text = "the arguments of `{self.function}` have no names"
     help_text = "write `{self.value}`"
     explanation = """\
@@ -142,13 +135,12 @@ Right: y ~ binomial(10, 1/2)
 """
 
 
-class InputAsParameter(Mistake):
+class InputAsParameter(Mistake, code="DP716"):
     """An input given a value in a target."""
 
     name: str
     target: str
 
-    code = "DP716"
     title_text = "`{self.name}` is an input of `{self.target}`, not a parameter"
     help_text = "restrict the claim with `at {self.name} = ...`"
     explanation = """\
@@ -160,13 +152,12 @@ Right: check survey at x = pos: P>=3/4 [ F Y ]
 """
 
 
-class NeverExactlyOnce(Mistake):
+class NeverExactlyOnce(Mistake, code="DP717"):
     """A mechanism that is sampled, and on no run outputs exactly once."""
 
     name: str
     outputs: str
 
-    code = "DP717"
     title_text = "`{self.name}` is sampled, but {self.outputs}"
     explanation = """\
 `y ~ m(...)` takes the one output of m as the value of y, so m must output exactly once on every
@@ -178,26 +169,24 @@ Right: mechanism m { x := 1   output x }      ...   y ~ m()
 """
 
 
-class ChainInProgram(Mistake):
+class ChainInProgram(Mistake, code="DP718"):
     """A chain that is run or sampled."""
 
     name: str
 
-    code = "DP718"
     title_text = "`{self.name}` is a chain, and only mechanisms can be run or sampled"
     explanation = """\
 `run` and `~` call mechanisms. An explicit chain has no inputs that a program could give it.
 """
 
 
-class TooManyCalls(Mistake):
+class TooManyCalls(Mistake, code="DP719"):
     """Functions that call functions, so deep or so often that they cannot be written out."""
 
     name: str
     depth: int
     count: int
 
-    code = "DP719"
     title_text = (
         "calls of functions, `{self.name}` among them, go deeper than {self.depth} or are more "
         "than {self.count} in one target"
@@ -211,12 +200,11 @@ Right: fun f1(x) = 2 * f0(x)        fun f2(x) = 2 * f1(x)
 """
 
 
-class PriorOfMechanism(Mistake):
+class PriorOfMechanism(Mistake, code="DP629"):
     """`prior x ~ m(...)` where `m` is a mechanism."""
 
     name: str
 
-    code = "DP629"
     title_text = "`{self.name}` is a mechanism, not a distribution of data"
     help_text = "write it as a distribution (`dist {self.name}(...) = {{value: weight, ...}}`)"
     explanation = """\
@@ -228,7 +216,7 @@ Right: prior others ~ binomial(3, 1/2)
 """
 
 
-class SecretWithoutWeight(Mistake):
+class SecretWithoutWeight(Mistake, code="DP642", severity="warning"):
     """Inputs to which a prior gives no weight.
 
     `secrets` are their texts.
@@ -236,9 +224,7 @@ class SecretWithoutWeight(Mistake):
 
     secrets: tuple[str, ...]
 
-    code = "DP642"
     help_text = "it is left out of all claims: declare the input without it, or give it a weight"
-    severity = "warning"
     explanation = """\
 What an adversary holds impossible is no secret: Pufferfish privacy is about pairs of secrets that
 both have positive probability. An input for which all weights of a `prior ... normalized` are 0 is
@@ -257,12 +243,11 @@ Right: input ill in 0..1  prior n ~ {v: 1 for v in 0..3} normalized
         return f"this prior gives no weight to the secret `{first}`{others}"
 
 
-class QueryOfSampled(Mistake):
+class QueryOfSampled(Mistake, code="DP631"):
     """A `query` in a mechanism that is sampled by another."""
 
     name: str
 
-    code = "DP631"
     title_text = "nobody sees the query `{self.name}` of a mechanism that is sampled"
     help_text = "use `run` in place of `~`, so that its outputs are shown"
     explanation = """\
@@ -274,13 +259,12 @@ Right: run adaptive(x = x)
 """
 
 
-class QueryReadsPrivate(Mistake):
+class QueryReadsPrivate(Mistake, code="DP632"):
     """The choices of a `query` depend on what the analyst does not know."""
 
     name: str
     variable: str
 
-    code = "DP632"
     title_text = (
         "the choices of `{self.name}` depend on `{self.variable}`, which the analyst does not know"
     )
@@ -294,13 +278,12 @@ Right: input x in 0..3  public n in 0..3   ...   query c in 0..n
 """
 
 
-class NotForStrategies(Mistake):
+class NotForStrategies(Mistake, code="DP633"):
     """A claim that is not decided for an analyst who adapts."""
 
     what: str
     instead: str = "ask for `dp`, `epsilon`, `delta` or `profile`"
 
-    code = "DP633"
     title_text = "{self.what} is not decided for an analyst who adapts (`query`)"
     help_text = "{self.instead}, or fix the queries: `query c in S fixed`"
     explanation = """\
@@ -314,12 +297,11 @@ Right: check adaptive: dp(ln 2)
 """
 
 
-class FixedQueryOfSets(Mistake):
+class FixedQueryOfSets(Mistake, code="DP636"):
     """The set of a fixed query is not one set that is known before any run."""
 
     name: str
 
-    code = "DP636"
     title_text = "the set of the fixed query `{self.name}` is not one set known beforehand"
     help_text = "choose from constants and parameters, or let the analyst adapt: leave `fixed` out"
     explanation = """\
@@ -331,12 +313,11 @@ Right: for i in 1..3 { query c in 0..3 fixed ... }
 """
 
 
-class ChoicesWithoutNumbers(Mistake):
+class ChoicesWithoutNumbers(Mistake, code="DP643"):
     """A claim reads all choices of a fixed query in a loop at once."""
 
     name: str
 
-    code = "DP643"
     title_text = "`{self.name}` is asked in a loop, so nobody knows here how many choices it has"
     help_text = "name choices one by one: `{self.name}[1]`, `{self.name}[2]` and so on"
     explanation = """\
@@ -349,14 +330,13 @@ Right: while going { query c in 0..1 fixed ... }  check m at c[1] = 0 & c[2] = 0
 """
 
 
-class NoSuchChoice(Mistake):
+class NoSuchChoice(Mistake, code="DP644"):
     """A claim names a choice of a fixed query in a loop that no run gets to."""
 
     name: str
     array: str
     n_choices: int
 
-    code = "DP644"
     title_text = "there is no choice `{self.name}`: `{self.array}` has {self.n_choices} of them"
     help_text = "choices are numbered from `{self.array}[1]`, one for each length of the history"
     explanation = """\
@@ -368,10 +348,9 @@ Right: repeat 2 { query c in {low, high} fixed ... }  check m at c[2] = low : dp
 """
 
 
-class FixedInComparison(Mistake):
+class FixedInComparison(Mistake, code="DP638"):
     """A comparison of a quantity that sees queries with one that counts outputs alone."""
 
-    code = "DP638"
     title_text = "a budget and a quantity of outputs are not compared where queries are `fixed`"
     help_text = "compare each with a number"
     explanation = """\

@@ -18,7 +18,7 @@ class FileMistake(Mistake):
         return self.path
 
 
-class NoSuchFile(FileMistake):
+class NoSuchFile(FileMistake, code="DP001"):
     """The path names nothing.
 
     `similar` is a name nearby that looks like it.
@@ -26,7 +26,6 @@ class NoSuchFile(FileMistake):
 
     similar: str | None
 
-    code = "DP001"
     help_text = "did you mean `{self.similar}`?"
     title_text = "there is no file or directory `{self.path}`"
     explanation = """\
@@ -38,13 +37,12 @@ Right: dpcheck check models/survey.dpm
 """
 
 
-class NotUtf8(FileMistake):
+class NotUtf8(FileMistake, code="DP002"):
     """A byte that is not part of UTF-8 text; the span is where it stands."""
 
     byte: int
     offset: int
 
-    code = "DP002"
     title_text = "the file is not UTF-8 text: byte 0x{self.byte:02x} at offset {self.offset}"
     label_text = "byte 0x{self.byte:02x}"
     explanation = """\
@@ -55,10 +53,9 @@ Right: save the file as UTF-8; for example  iconv -f latin1 -t utf-8 old.dpm > n
 """
 
 
-class HoldsNul(FileMistake):
+class HoldsNul(FileMistake, code="DP003"):
     """The text holds a NUL character."""
 
-    code = "DP003"
     label_text = "here"
     title_text = "the file holds a NUL character, so it is not text"
     explanation = """\
@@ -67,10 +64,9 @@ is a binary file, was damaged, or was saved as UTF-16.
 """
 
 
-class EmptyFile(FileMistake):
+class EmptyFile(FileMistake, code="DP004"):
     """The file declares nothing."""
 
-    code = "DP004"
     title_text = "`{self.path}` is empty: it declares nothing"
     explanation = """\
 The file declares nothing: it is empty, or holds only spaces and comments. Checking it would
@@ -81,10 +77,9 @@ Right: mechanism survey { ... }
 """
 
 
-class NoModels(FileMistake):
+class NoModels(FileMistake, code="DP005"):
     """A directory without model files."""
 
-    code = "DP005"
     title_text = "there is no `.dpm` file in the directory `{self.path}`"
     explanation = """\
 A directory stands for all `.dpm` files in it and below it (hidden directories left out). This one
@@ -92,7 +87,7 @@ has none, so nothing would be checked.
 """
 
 
-class CannotRead(FileMistake):
+class CannotRead(FileMistake, code="DP006"):
     """The operating system refuses to read the file.
 
     `reason` is in its words.
@@ -100,7 +95,6 @@ class CannotRead(FileMistake):
 
     reason: str
 
-    code = "DP006"
     title_text = "cannot read `{self.path}`: {self.reason}"
     explanation = """\
 The file exists, but the operating system does not let dpcheck read it: often a matter of
@@ -108,12 +102,11 @@ permissions, or the path names something that is not a file.
 """
 
 
-class LinkOutsideRoot(FileMistake):
+class LinkOutsideRoot(FileMistake, code="DP018"):
     """The path is a symbolic link that leads out of the root directory, or to no model."""
 
     root: str
 
-    code = "DP018"
     title_text = "the link `{self.path}` leads to no model inside of `{self.root}`"
     explanation = """\
 A symbolic link may lead to a model (`.dpm`) inside the root: the directory given on the command
@@ -126,14 +119,15 @@ Right: dpcheck check ../../secrets.dpm
 """
 
 
-class UndeclaredDefinition(Mistake):
+class UndeclaredDefinition(Mistake, code="DP007"):
     """`-D name=value`, and no file given declares that constant."""
 
     name: str
     similar: str | None
 
-    code = "DP007"
     title_text = "no file declares a constant `{self.name}`, which -D sets"
+    help_text = "did you mean `{self.similar}`?"
+    help_otherwise = "a parameter is set in a claim, as in `check m(k = 4): dp(ln 2)`"
     explanation = """\
 `-D NAME=VALUE` gives a constant of the files another value. No file on the command line, nor a
 file they import, declares a constant of that name, so the option would do nothing.
@@ -142,19 +136,12 @@ Wrong: dpcheck check survey.dpm -D m=5     (the file declares `const n = 3`)
 Right: dpcheck check survey.dpm -D n=5
 """
 
-    @property
-    def help(self) -> str | None:
-        if self.similar is None:
-            return "a parameter is set in a claim, as in `check m(k = 4): dp(ln 2)`"
-        return f"did you mean `{self.similar}`?"
 
-
-class MalformedDefinition(Mistake):
+class MalformedDefinition(Mistake, code="DP008"):
     """What follows `-D` is not `NAME=VALUE`."""
 
     text: str
 
-    code = "DP008"
     title_text = "`-D {self.text}` is not of the form NAME=VALUE"
     help_text = "write, for example, `-D n=8`"
     explanation = """\
@@ -165,13 +152,12 @@ Right: -D n=8        -D 'eps=ln 3 + 1/2'
 """
 
 
-class NothingSelected(Mistake):
+class NothingSelected(Mistake, code="DP009"):
     """`--select` matches no claim."""
 
     pattern: str
     n_claims: int
 
-    code = "DP009"
     explanation = """\
 `--select GLOB` keeps the claims whose name, target or claim matches the pattern (`*` stands for
 any characters, `?` for one). None does, so nothing would be checked.
@@ -185,7 +171,7 @@ Right: --select survey       --select 'rr(k = *)'       --select 'epsilon*'
         return f"`--select {self.pattern}` matches none of {claims}"
 
 
-class NoClaims(Mistake):
+class NoClaims(Mistake, code="DP019"):
     """No file of a run states a claim.
 
     There are `n_files`; `target` is a mechanism or chain of theirs that can be asked about.
@@ -194,7 +180,6 @@ class NoClaims(Mistake):
     n_files: int
     target: str | None
 
-    code = "DP019"
     explanation = """\
 None of the files has a `check`, `refute` or `compute`, so nothing would be checked, and a gate
 would pass that tests nothing. The claims of imported files do not run. Where that is meant, as for
@@ -215,30 +200,24 @@ Right: dpcheck check lib/ --allow-empty
         return f"{asked}allow it with `--allow-empty`"
 
 
-class NoSuchCode(Mistake):
+class NoSuchCode(Mistake, code="DP010"):
     """`dpcheck explain CODE` for a code that does not exist."""
 
     name: str
     similar: str | None
 
-    code = "DP010"
     title_text = "there is no mistake with the code `{self.name}`"
+    help_text = "did you mean `{self.similar}`?"
+    help_otherwise = "`dpcheck explain` alone lists every code"
     explanation = """\
 `dpcheck explain CODE` explains one mistake; codes look like DP203. Without a code it lists all of
 them.
 """
 
-    @property
-    def help(self) -> str | None:
-        if self.similar is None:
-            return "`dpcheck explain` alone lists every code"
-        return f"did you mean `{self.similar}`?"
 
-
-class AlreadyExists(FileMistake):
+class AlreadyExists(FileMistake, code="DP011"):
     """A command would overwrite a file that dpcheck did not make."""
 
-    code = "DP011"
     title_text = "`{self.path}` exists already; it is left as it is"
     help_text = "take another name"
     explanation = """\
@@ -248,12 +227,11 @@ over nothing else. Take another name, or remove the file first.
 """
 
 
-class CannotWrite(FileMistake):
+class CannotWrite(FileMistake, code="DP012"):
     """The operating system refuses to write the file, or it is somebody else's."""
 
     reason: str
 
-    code = "DP012"
     title_text = "cannot write `{self.path}`: {self.reason}"
     explanation = """\
 The operating system does not let dpcheck write the file: the directory does not exist or is
@@ -265,12 +243,11 @@ Right: dpcheck profile m.dpm --svg m.svg
 """
 
 
-class NotAName(Mistake):
+class NotAName(Mistake, code="DP013"):
     """`dpcheck new` with something that cannot name a mechanism."""
 
     name: str
 
-    code = "DP013"
     title_text = "`{self.name}` cannot be the name of a mechanism"
     explanation = """\
 The name of the new file is the name of the mechanism in it: letters, digits and underscores, not
@@ -286,10 +263,9 @@ Right: dpcheck new my_survey        dpcheck new models/my_survey
         return f"try `{made}`" if made and made != self.name else None
 
 
-class EmptyPath(Mistake):
+class EmptyPath(Mistake, code="DP014"):
     """A file or directory is named by an empty text."""
 
-    code = "DP014"
     title_text = "the name of a file or directory is empty"
     help_text = "`.` stands for the working directory"
     explanation = """\
@@ -301,7 +277,7 @@ Right: dpcheck check .
 """
 
 
-class SeveralFiles(FileMistake):
+class SeveralFiles(FileMistake, code="DP015"):
     """A directory of models where one file is needed.
 
     There are `n_files`; `first` is one of them.
@@ -310,7 +286,6 @@ class SeveralFiles(FileMistake):
     n_files: int
     first: str
 
-    code = "DP015"
     title_text = "one file is needed, and the directory `{self.path}` has {self.n_files} models"
     help_text = "name one of them, such as `{self.first}`"
     explanation = """\
@@ -322,12 +297,11 @@ Right: dpcheck pmf models/survey.dpm survey
 """
 
 
-class WrongCall(Mistake):
+class WrongCall(Mistake, code="DP016"):
     """An option or argument of the call is wrong."""
 
     reason: str
 
-    code = "DP016"
     title_text = "{self.reason}"
     explanation = """\
 The command line cannot be read: an option does not exist or has a value it cannot have, or no file
@@ -338,12 +312,11 @@ Right: dpcheck check --format json --max-states 1000 survey.dpm
 """
 
 
-class NotOneClaim(Mistake):
+class NotOneClaim(Mistake, code="DP017"):
     """A call from Python asks about one claim, and its text holds another number of claims."""
 
     n_claims: int
 
-    code = "DP017"
     title_text = "one claim is needed here, and the text holds {self.n_claims}"
     explanation = """\
 `Target.check`, `Target.value` and their kin answer one claim, which is written without `check` and

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpcheck.diagnostics.mistakes import Mistake
 
 
-class ImportNotFound(Mistake):
+class ImportNotFound(Mistake, code="DP701"):
     """`import "path"` names nothing that can be read.
 
     `reason` says why.
@@ -15,7 +15,6 @@ class ImportNotFound(Mistake):
     reason: str
     similar: str | None
 
-    code = "DP701"
     help_text = 'did you mean "{self.similar}"?'
     title_text = "cannot import `{self.path}`: {self.reason}"
     explanation = """\
@@ -28,13 +27,12 @@ Right: import "noise.dpm"
 """
 
 
-class ImportOutsideRoot(Mistake):
+class ImportOutsideRoot(Mistake, code="DP702"):
     """The imported path leads out of the root directory."""
 
     path: str
     root: str
 
-    code = "DP702"
     label_text = "not inside the root"
     title_text = "the import `{self.path}` leads outside of `{self.root}`"
     explanation = """\
@@ -47,7 +45,7 @@ Right: start dpcheck in, or give it, a directory that contains both files.
 """
 
 
-class ImportCycle(Mistake):
+class ImportCycle(Mistake, code="DP703"):
     """Files import each other.
 
     `cycle` lists them, the first again at the end.
@@ -55,7 +53,6 @@ class ImportCycle(Mistake):
 
     cycle: tuple[str, ...]
 
-    code = "DP703"
     explanation = """\
 Files that import each other in a circle cannot be read in any order. Move what both need to a
 third file.
@@ -68,14 +65,13 @@ Wrong: a.dpm imports b.dpm, which imports a.dpm
         return "imports go in a circle: " + " imports ".join(f"`{name}`" for name in self.cycle)
 
 
-class UnknownStandardModule(Mistake):
+class UnknownStandardModule(Mistake, code="DP704"):
     """`import std.name`, and the package ships no such library."""
 
     name: str
     similar: str | None
     known: tuple[str, ...]
 
-    code = "DP704"
     help_text = "did you mean `std.{self.similar}`?"
     title_text = "the standard library has no `{self.name}`"
     explanation = """\
@@ -91,12 +87,11 @@ Right: import std.survey
         return (f"`dpcheck list` shows all {len(self.known)} libraries",)
 
 
-class ImportedFileHasMistakes(Mistake):
+class ImportedFileHasMistakes(Mistake, code="DP705"):
     """The imported file has mistakes of its own, shown beside this one."""
 
     path: str
 
-    code = "DP705"
     title_text = "`{self.path}` has mistakes, so this import brings nothing in"
     explanation = """\
 The imported file has mistakes, so its names are not known here. Mend that file first: its own
@@ -104,7 +99,7 @@ mistakes are reported too.
 """
 
 
-class MalformedTable(Mistake):
+class MalformedTable(Mistake, code="DP706"):
     """An imported table of probabilities that is none.
 
     `reason` says why, `advice` what to do.
@@ -114,7 +109,6 @@ class MalformedTable(Mistake):
     reason: str
     advice: str | None = None
 
-    code = "DP706"
     help_text = "{self.advice}"
     title_text = "`{self.shown}` is no table of probabilities: {self.reason}"
     explanation = """\

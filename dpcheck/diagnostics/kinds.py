@@ -7,7 +7,7 @@ from dpcheck.model.distributions import DISTRIBUTIONS
 from dpcheck.source import Span
 
 
-class WrongKind(Mistake):
+class WrongKind(Mistake, code="DP401"):
     """An operand whose kind is surely wrong.
 
     `others` are places that show why.
@@ -17,7 +17,6 @@ class WrongKind(Mistake):
     found: str
     others: tuple[tuple[Span, str], ...]
 
-    code = "DP401"
     title_text = "{self.needed} is needed here, not {self.found}"
     explanation = """\
 Every operation needs values of certain kinds: arithmetic and `<` need numbers or budgets, `&` and
@@ -35,13 +34,12 @@ Right: input x in {pos, neg}   ...   y := if x = pos then 1 else 0
         return (Label(self.span, f"this is {self.found}"), *others)
 
 
-class NotConstant(Mistake):
+class NotConstant(Mistake, code="DP402"):
     """An expression that must be known before any run, and reads names that are not."""
 
     purpose: str
     names: tuple[str, ...]
 
-    code = "DP402"
     explanation = """\
 Parameters, bounds, budgets, sizes of arrays and the sets of inputs are the same on every run, so
 they may use numbers, constants, parameters and the variables of loops over known sets, but nothing
@@ -58,7 +56,7 @@ Right: run rr(k = 3, x = x)
         return f"{self.purpose} must be known before any run, but this reads {shown}{more}"
 
 
-class WrongNumberOfArguments(Mistake):
+class WrongNumberOfArguments(Mistake, code="DP403"):
     """A call with too few or too many arguments.
 
     `most` is None where any number may follow.
@@ -69,7 +67,6 @@ class WrongNumberOfArguments(Mistake):
     most: int | None
     given: int
 
-    code = "DP403"
     explanation = """\
 A function, a distribution or a built-in takes as many arguments as it has parameters.
 
@@ -89,10 +86,9 @@ Right: y ~ geometric(x, 1/2) clamped 0..5
         return f"`{self.function}` takes {needed} {plural}, not {self.given}"
 
 
-class DistributionAsValue(Mistake):
+class DistributionAsValue(Mistake, code="DP404"):
     """A distribution where a value is needed."""
 
-    code = "DP404"
     title_text = "this is a distribution, not a value"
     help_text = "draw from it with `y ~ ...`, then use `y`"
     explanation = """\
@@ -103,10 +99,9 @@ Right: y ~ bernoulli(1/2)
 """
 
 
-class ValueAsDistribution(Mistake):
+class ValueAsDistribution(Mistake, code="DP405"):
     """A value where a distribution is needed."""
 
-    code = "DP405"
     title_text = "this is a value, not a distribution"
     help_text = "a value is assigned with `:=`"
     explanation = f"""\
@@ -119,14 +114,13 @@ Right: y := x + 1
 """
 
 
-class NoDistributionPassed(Mistake):
+class NoDistributionPassed(Mistake, code="DP409"):
     """A parameter that is drawn from, with a value that is no distribution."""
 
     name: str
     value: str
     declared: Span
 
-    code = "DP409"
     title_text = "`{self.name}` is {self.value} here, not a distribution"
     help_text = "give the parameter the name of a `dist`, as in `{self.name} = my_noise`"
     label_text = "drawn from here"
@@ -143,10 +137,9 @@ Right: check m(noise = folded_noise): dp(ln 2)
 """
 
 
-class FormulaAsValue(Mistake):
+class FormulaAsValue(Mistake, code="DP406"):
     """A temporal or probability operator where a value is needed."""
 
-    code = "DP406"
     title_text = "this is a formula, not a value"
     explanation = """\
 `X F G U W R`, `P` and `D` speak about runs from outside; they belong into claims, and there not
@@ -157,12 +150,11 @@ Right: check m: P>=1/2 [ F top ]
 """
 
 
-class SeveralIndices(Mistake):
+class SeveralIndices(Mistake, code="DP407"):
     """Several indices of an array or tuple."""
 
     n_indices: int
 
-    code = "DP407"
     title_text = "an array or tuple takes one index, not {self.n_indices}"
     explanation = """\
 Arrays and tuples take one index; only families of states of a chain may take several.
@@ -172,12 +164,11 @@ Right: a[1]
 """
 
 
-class NotAnArray(Mistake):
+class NotAnArray(Mistake, code="DP408"):
     """`a[i] := e` for something that is not declared as an array, or `a := e` that does not fit."""
 
     name: str
 
-    code = "DP408"
     title_text = "`{self.name}` is not an array that is declared before this"
     help_text = "declare it first, as in `var {self.name}[1..3] := 0`"
     explanation = """\

@@ -6,7 +6,7 @@ from dpcheck.diagnostics.files import FileMistake
 from dpcheck.diagnostics.mistakes import Mistake
 
 
-class ReadingStopped(FileMistake):
+class ReadingStopped(FileMistake, code="DP030", severity="undecided"):
     """A limit was reached before the claims of a file were known.
 
     `limit` says which.
@@ -15,10 +15,8 @@ class ReadingStopped(FileMistake):
     limit: str
     option: str
 
-    code = "DP030"
     title_text = "{self.limit} before `{self.path}` was read to its end"
     help_text = "raise `{self.option}`"
-    severity = "undecided"
     explanation = """\
 The limit on time or memory was reached while the file and what it imports were read: its constants
 computed, its loops unrolled, its mechanisms put together. None of its claims is decided. A model
@@ -28,7 +26,7 @@ Right: dpcheck check --timeout 3600 large.dpm
 """
 
 
-class RunStopped(Mistake):
+class RunStopped(Mistake, code="DP031", severity="undecided"):
     """The time of the run was over before all files were looked at.
 
     `n_files` were not, from `first` on; both are None where the files were not even found.
@@ -39,9 +37,7 @@ class RunStopped(Mistake):
     n_files: int | None
     first: str | None
 
-    code = "DP031"
     help_text = "raise `{self.option}`"
-    severity = "undecided"
     explanation = """\
 The limit on the time of the whole run was reached, so that some files were not looked at. None of
 their claims is decided.

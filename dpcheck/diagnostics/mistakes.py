@@ -31,6 +31,9 @@ def shortened(text: str) -> str:
     return text if len(text) <= MAX_TEXT else f"{text[:20]}...{text[-20:]} ({len(text)} characters)"
 
 
+Severity = Literal["error", "warning", "undecided"]
+
+
 @dataclass(frozen=True)
 class Label:
     """Words beside a place."""
@@ -42,25 +45,36 @@ class Label:
 class Mistake(Frozen):
     """One mistake: where, and through its class which. The first label is the primary place.
 
-    `code` and `explanation` (what it means, why it matters, a wrong and a right example; shown by
-    `dpcheck explain`) belong to the class. `title` is lower case, stands alone, shows values. What
-    is `undecided` is no mistake of the user's, but a limit that was reached.
+    `class EmptyFile(FileMistake, code="DP004")` is a kind of mistake. Its `explanation` (what it
+    means, why it matters, a wrong and a right example) is shown by `dpcheck explain`. `title` is
+    lower case, stands alone, shows values. What is `undecided` is no mistake of the user's, but a
+    limit that was reached.
 
     A title, help or label that only fills in fields is a text of the class,
     `"{self.name} is unknown"`; one that needs more overrides the property. In titles
-    `{short.name}` is a text that may be long. A help that names a field that is None is none.
-    `second_place` names a field that holds another place, and the words beside it.
+    `{short.name}` is a text that may be long. A help that names a field that is None is none, or
+    that of `help_otherwise`. `second_place` names a field that holds another place, and the words
+    beside it.
     """
 
     span: Span | None
 
     code: ClassVar[str]
     explanation: ClassVar[str]
-    severity: ClassVar[Literal["error", "warning", "undecided"]] = "error"
+    severity: ClassVar[Severity] = "error"
     title_text: ClassVar[str]
     help_text: ClassVar[str] = ""
+    help_otherwise: ClassVar[str] = ""
     label_text: ClassVar[str] = ""
     second_place: ClassVar[tuple[str, str] | None] = None
+
+    def __init_subclass__(cls, *, code: str = "", severity: Severity | None = None) -> None:
+        """Take the code of a kind of mistake; classes without one are bases."""
+        super().__init_subclass__()
+        if code:
+            cls.code = code
+        if severity is not None:
+            cls.severity = severity
 
     @property
     def title(self) -> str:
@@ -92,9 +106,8 @@ class Mistake(Frozen):
     def help(self) -> str | None:
         """One concrete edit, or nothing."""
         named = re.findall(r"\{self\.(\w+)", self.help_text)
-        if any(getattr(self, name) is None for name in named):
-            return None
-        return self.help_text.format(self=self) or None
+        is_known = all(getattr(self, name) is not None for name in named)
+        return (self.help_text if is_known else self.help_otherwise).format(self=self) or None
 
 
 class _Short:

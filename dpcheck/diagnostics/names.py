@@ -43,7 +43,7 @@ def _before(span: Span) -> str:
     return span.source.line(span.line)[: span.column - 1]
 
 
-class UnknownName(Mistake):
+class UnknownName(Mistake, code="DP301"):
     """A name that means nothing here.
 
     `similar` is a known one that looks like it.
@@ -56,7 +56,6 @@ class UnknownName(Mistake):
     may_be_symbol: bool = False
     inputs: tuple[str, ...] = ()
 
-    code = "DP301"
     title_text = "unknown name `{self.name}`"
     explanation = """\
 A name is a constant, a parameter, an input, a local or a symbol. A symbol (a name that stands for
@@ -104,7 +103,7 @@ Right: y := "Y"                      y ~ uniform({"Y", "N"})
         return f"{_meant(self.similar)} {symbol}" if is_other_case else _meant(self.similar)
 
 
-class NameTaken(Mistake):
+class NameTaken(Mistake, code="DP302"):
     """A name that is declared a second time.
 
     `what` is what the first declaration makes it.
@@ -114,7 +113,6 @@ class NameTaken(Mistake):
     what: str
     first: Span
 
-    code = "DP302"
     title_text = "the name `{self.name}` is taken: it is {self.what}"
     label_text = "declared again"
     second_place = "first", "first declared here"
@@ -128,13 +126,12 @@ Right: const n = 3
 """
 
 
-class NotAValue(Mistake):
+class NotAValue(Mistake, code="DP303"):
     """A mechanism, function, distribution or chain where a value is needed."""
 
     name: str
     what: str
 
-    code = "DP303"
     title_text = "`{self.name}` is {self.what}, not a value"
     explanation = """\
 Only constants, parameters, inputs, locals and symbols have values. A function is called,
@@ -194,7 +191,7 @@ _FUNCTIONS_ELSEWHERE = {
 }
 
 
-class UnknownFunction(Mistake):
+class UnknownFunction(Mistake, code="DP304"):
     """A call of something that is not known.
 
     `is_variable` if the name is a value.
@@ -204,7 +201,6 @@ class UnknownFunction(Mistake):
     similar: str | None
     is_variable: bool
 
-    code = "DP304"
     explanation = f"""\
 A call names a `fun` or `dist` of the file, or a built-in: abs, min, max, sum, count, clamp, argmax,
 argmin, floor, ceil, len, exp, hamming, l1, linf; after `~` another mechanism, or one of
@@ -230,7 +226,7 @@ Right: y ~ geometric(x, 1/2) clamped 0..5
         return _FUNCTIONS_ELSEWHERE.get(self.name.lower()) or _meant(self.similar)
 
 
-class UnknownTarget(Mistake):
+class UnknownTarget(Mistake, code="DP305"):
     """A claim about something that is no mechanism or chain.
 
     `what` it is, if anything.
@@ -240,7 +236,6 @@ class UnknownTarget(Mistake):
     what: str | None
     similar: str | None
 
-    code = "DP305"
     help_text = "did you mean `{self.similar}`?"
     explanation = """\
 A claim is about a mechanism or a chain that the file declares or imports; `run` and `~` call
@@ -257,12 +252,11 @@ Right: check survey: dp(ln 3)
         return f"there is no mechanism or chain `{self.name}`"
 
 
-class PrimeOutsideAdjacency(Mistake):
+class PrimeOutsideAdjacency(Mistake, code="DP306"):
     """A primed name outside an `adjacent` clause."""
 
     name: str
 
-    code = "DP306"
     title_text = "`{self.name}'` is the neighbor's value, known only in `adjacent`"
     explanation = """\
 A primed name is the neighbor's value of an input. Only an `adjacent` clause speaks of two
@@ -273,10 +267,9 @@ Right: adjacent abs(x - x') <= 1
 """
 
 
-class OutputOutsideClaim(Mistake):
+class OutputOutsideClaim(Mistake, code="DP307"):
     """The word `output` used as a value where nothing was output."""
 
-    code = "DP307"
     title_text = "`output` has a value only in claims about mechanisms"
     explanation = """\
 As a value, `output` is what a mechanism showed, and only the formulas of claims about mechanisms
@@ -287,14 +280,13 @@ Right: check m: P>=1/2 [ F output = 3 ]
 """
 
 
-class CannotAssign(Mistake):
+class CannotAssign(Mistake, code="DP308"):
     """An assignment to something that keeps its value."""
 
     name: str
     what: str
     declared: Span
 
-    code = "DP308"
     title_text = "cannot assign to `{self.name}`: it is {self.what}"
     help_text = "assign to a local of another name"
     label_text = "assigned here"
@@ -308,7 +300,7 @@ Right: input x in 0..5   ...   y := x + 1
 """
 
 
-class ConstantCycle(Mistake):
+class ConstantCycle(Mistake, code="DP309"):
     """Constants that need each other.
 
     `cycle` lists them, the first again at the end.
@@ -316,7 +308,6 @@ class ConstantCycle(Mistake):
 
     cycle: tuple[str, ...]
 
-    code = "DP309"
     explanation = """\
 Constants may stand in any order, but no constant may need its own value.
 
@@ -329,7 +320,7 @@ Wrong: const a = b + 1
         return "constants go in a circle: " + " needs ".join(f"`{name}`" for name in self.cycle)
 
 
-class MayBeUnassigned(Mistake):
+class MayBeUnassigned(Mistake, code="DP310"):
     """A local that some run reads before it has a value.
 
     `path` are the turns of such a run.
@@ -338,7 +329,6 @@ class MayBeUnassigned(Mistake):
     name: str
     path: tuple[tuple[Span, str], ...]
 
-    code = "DP310"
     title_text = "`{self.name}` may have no value here"
     help_text = "assign `{self.name}` on every way that leads here"
     explanation = """\
@@ -359,14 +349,13 @@ Right: y := 0
         return (read, *(Label(span, text) for span, text in self.path))
 
 
-class UnknownState(Mistake):
+class UnknownState(Mistake, code="DP311"):
     """A name that is no state, family or label of the chain."""
 
     name: str
     chain: str
     similar: str | None
 
-    code = "DP311"
     help_text = "did you mean `{self.similar}`?"
     title_text = "`{self.chain}` has no state or label `{self.name}`"
     explanation = """\
@@ -378,15 +367,13 @@ Right: state s : Y   ...   observe Y
 """
 
 
-class HiddenName(Mistake):
+class HiddenName(Mistake, code="DP312", severity="warning"):
     """An index name of `adjacent` that hides a constant or parameter."""
 
     name: str
     what: str
 
-    code = "DP312"
     title_text = "`{self.name}` ranges over all indices here; it is not {self.what} of that name"
-    severity = "warning"
     explanation = """\
 A bare name between the brackets of `adjacent s[k] ~ s[l]` is fresh: it ranges over the whole index
 set of the family, even if a constant or parameter has the same name. If the constant is meant,
@@ -394,7 +381,7 @@ write an expression, such as `s[n + 0]`.
 """
 
 
-class UnusedLocal(Mistake):
+class UnusedLocal(Mistake, code="DP313", severity="warning"):
     """A local that nothing reads.
 
     `shown` is a symbol that is output and looks like it.
@@ -403,9 +390,8 @@ class UnusedLocal(Mistake):
     name: str
     shown: str | None
 
-    code = "DP313"
     title_text = "nothing reads `{self.name}`"
-    severity = "warning"
+    help_text = "`output {self.shown}` shows the symbol `{self.shown}`; did you mean `{self.name}`?"
     explanation = """\
 A local gets a value that nothing reads. Often its name is misspelt where it should be read: a bare
 name that is output and names nothing is a symbol, so `output bb` shows the symbol `bb`, always the
@@ -414,9 +400,3 @@ same, whatever `b` is.
 Wrong: b ~ bernoulli(1/3)   output bb
 Right: b ~ bernoulli(1/3)   output b
 """
-
-    @property
-    def help(self) -> str | None:
-        if self.shown is None:
-            return None
-        return f"`output {self.shown}` shows the symbol `{self.shown}`; did you mean `{self.name}`?"

@@ -12,10 +12,9 @@ from dpcheck.model.evaluation import Fault, FaultKind
 from dpcheck.source import Span
 
 
-class ParamAsValue(WhatFails):
+class ParamAsValue(WhatFails, code="DP410"):
     """What depends on a `param` stands where a value is needed."""
 
-    code = "DP410"
     help_text = "a `const` has a value, which `-D` may change"
     explanation = """\
 A `param` is a value that nobody has chosen: a claim about it speaks of all its values at once. It
@@ -28,13 +27,12 @@ Wrong: param alpha in (0, 1)   ...   if alpha > 1/2 { output Y }
 Right: const alpha = 1/2   ...   if alpha > 1/2 { output Y }"""
 
 
-class ParamInterval(Mistake):
+class ParamInterval(Mistake, code="DP411"):
     """The interval of a `param`, or the part of it that a claim is about, is none."""
 
     name: str
     why: str
 
-    code = "DP411"
     title_text = "the values of `{self.name}` {self.why}"
     explanation = """\
 The values of a `param` are an interval with a first and a last end: rational numbers, or `inf` on
@@ -46,13 +44,12 @@ Right: param alpha in (0, 1)
 Right: param eps > 0"""
 
 
-class ParamNotThere(Mistake):
+class ParamNotThere(Mistake, code="DP412"):
     """`for name in ...` names no `param` of the target or claim."""
 
     name: str
     known: tuple[str, ...]
 
-    code = "DP412"
     explanation = """\
 `check m for alpha in (0, 1/2]: ...` asks a claim for some values of a `param`, which the target or
 the claim has to depend on.
@@ -67,14 +64,13 @@ Right: check survey: dp(ln 3)"""
         return f"neither target nor claim depends on a `param` named `{self.name}`{depends}"
 
 
-class ParamOutside(Mistake):
+class ParamOutside(Mistake, code="DP413"):
     """A value chosen by `-D` lies outside of the interval of the `param`."""
 
     name: str
     interval: str
     value: str
 
-    code = "DP413"
     title_text = "`{self.name}` has values in {self.interval}, and not {self.value}"
     explanation = """\
 `-D alpha=1/2` chooses a value of a `param`, from the interval that the file declares.
@@ -83,14 +79,13 @@ Wrong: dpcheck check noise.dpm -D alpha=2
 Right: dpcheck check noise.dpm -D alpha=1/2"""
 
 
-class WeightOutsideUnit(RunMistake):
+class WeightOutsideUnit(RunMistake, code="DP211"):
     """A probability or weight that depends on a `param` is none for some value of it."""
 
     weight: str
     wrong: str
     place: str
 
-    code = "DP211"
     title_text = "{self.weight} is {self.wrong} {self.place}"
     explanation = """\
 What depends on a `param` must be a probability for every value of it: bounds of its interval that
@@ -100,13 +95,12 @@ Wrong: param p in (0, 1)     ...   x ~ bernoulli(2 * p - 1)
 Right: param p in (1/2, 1)   ...   x ~ bernoulli(2 * p - 1)"""
 
 
-class ParamsTogether(Mistake):
+class ParamsTogether(Mistake, code="DP626"):
     """A target with its claim depends on what has no place beside its `param`."""
 
     why: str
     chosen: str
 
-    code = "DP626"
     title_text = "{self.why}"
     help_text = "choose a value, `-D {self.chosen}`"
     explanation = """\
@@ -118,7 +112,7 @@ Wrong: param eps > 0   ...   check m: dp(eps + 1)
 Right: param eps > 0   ...   check m: dp(2 * eps)"""
 
 
-class NotForAllValues(Mistake):
+class NotForAllValues(Mistake, code="DP627"):
     """A claim that is not decided for all values of a `param` at once."""
 
     what: str
@@ -126,7 +120,6 @@ class NotForAllValues(Mistake):
     chosen: str
     instead: str = ""
 
-    code = "DP627"
     title_text = "{self.what} is not decided for all values of `{self.name}`"
     help_text = "{self.instead}choose a value with `-D {self.name}={self.chosen}`"
     explanation = """\
@@ -139,14 +132,13 @@ Wrong: param p in (0, 1)   ...   check m: D{ln 2} [ F D{ln 2} [ X Y ] ]
 Right: param p in (0, 1)   ...   check m: D{ln 2} [ F Y ]"""
 
 
-class BoundForSomeValues(Mistake):
+class BoundForSomeValues(Mistake, code="DP628"):
     """A budget or a bound that depends on a `param` is none for some value of it."""
 
     bound: str
     needed: str
     place: str
 
-    code = "DP628"
     title_text = "{self.bound} is no {self.needed} {self.place}"
     explanation = """\
 A budget is at least 0, and a probability or δ lies between 0 and 1, for every value of the `param`
@@ -156,7 +148,7 @@ Wrong: param p in (0, 1)   ...   check rr: dp(ln(p / (1 - p)))
 Right: check rr for p in [1/2, 1): dp(ln(p / (1 - p)))"""
 
 
-class IrrationalChange(Mistake):
+class IrrationalChange(Mistake, code="DP634"):
     """A weight vanishes at an irrational value inside of the interval, and other runs with it."""
 
     name: str
@@ -164,7 +156,6 @@ class IrrationalChange(Mistake):
     near: str
     sides: tuple[str, str]
 
-    code = "DP634"
     title_text = (
         "the weight {self.weight} is 0 at an irrational value of `{self.name}`, near {self.near}"
     )

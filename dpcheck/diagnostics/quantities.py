@@ -10,7 +10,7 @@ _TABLES = {row.word: row.one_value for row in QUANTITIES.values() if row.one_val
 _OF_OUTPUTS = words_where(of="errors") + words_where(of="channel")
 
 
-class QuantityArgument(Mistake):
+class QuantityArgument(Mistake, code="DP620"):
     """An argument of a quantity outside of its range.
 
     `wanted` says what it is.
@@ -19,7 +19,6 @@ class QuantityArgument(Mistake):
     wanted: str
     value: str
 
-    code = "DP620"
     title_text = "{self.wanted}, not {self.value}"
     explanation = """\
 `renyi(a)` needs a rational order a > 0; `renyi(a, digits)` and `zcdp(digits)` need a number of
@@ -34,13 +33,12 @@ Right: check m: accuracy((output(1), output(2)), (x, y), 1/20) <= 3
 """
 
 
-class TableInComparison(Mistake):
+class TableInComparison(Mistake, code="DP621"):
     """A function compared with a bound."""
 
     quantity: str
     instead: str
 
-    code = "DP621"
     title_text = "`{self.quantity}` is a function, and a bound is for one of its values"
     help_text = "compare `{self.instead}`, or `compute` the table"
     explanation = f"""\
@@ -53,13 +51,12 @@ Right: compute survey: profile
 """
 
 
-class BudgetAgainstNumber(Mistake):
+class BudgetAgainstNumber(Mistake, code="DP625"):
     """A quantity that is a budget compared with one that is a number."""
 
     budget: str
     number: str
 
-    code = "DP625"
     title_text = "`{self.budget}` is a budget and `{self.number}` a number: they do not compare"
     help_text = "compare each with a bound of its own, in two claims"
     explanation = f"""\
@@ -72,12 +69,11 @@ Right: check survey: renyi(2) < epsilon
 """
 
 
-class ArrangementUsage(Mistake):
+class ArrangementUsage(Mistake, code="DP622"):
     """`compose`, `group` or `subsample` with arguments that do not fit."""
 
     word: str
 
-    code = "DP622"
     explanation = """\
 `compose(m, 3)` is three independent runs of m on the same input, `compose(m1, m2)` a run of each;
 `group(m, 2)` is m with inputs up to distance 2 of the neighbor graph as neighbors. Targets may have
@@ -106,7 +102,7 @@ Right: check compose(survey, 2): dp(ln 9)
         return f"write {sample}; a sample for each run is `compose(subsample(m, 1/100), 3)`"
 
 
-class NotCountsOfRecords(Mistake):
+class NotCountsOfRecords(Mistake, code="DP639"):
     """`subsample` of a mechanism with an input that is not 0..n."""
 
     mechanism: str
@@ -114,7 +110,6 @@ class NotCountsOfRecords(Mistake):
     domain: str
     instead: str
 
-    code = "DP639"
     title_text = "`{self.name}` of `{self.mechanism}` counts no records: it is in {self.domain}"
     help_text = "write `{self.instead}`: how many such records there are"
     explanation = """\
@@ -131,14 +126,13 @@ Right: mechanism m { input x in 0..1 adjacent all ... }
 """
 
 
-class MoreThanOneRecord(Mistake):
+class MoreThanOneRecord(Mistake, code="DP641"):
     """`subsample` of a mechanism with neighbors that differ by more than one record."""
 
     mechanism: str
     inputs: tuple[str, str]
     adjacency: str
 
-    code = "DP641"
     title_text = (
         "{self.inputs[0]} and {self.inputs[1]}, neighbors of `{self.mechanism}`, are not one record"
         " apart"
@@ -159,13 +153,12 @@ Right: mechanism m { input x in 0..3 adjacent abs(x - x') <= 1 ... }
 """
 
 
-class NotOfArrangement(Mistake):
+class NotOfArrangement(Mistake, code="DP623"):
     """A claim about an arrangement that only the runs of one mechanism could answer."""
 
     claim: str
     word: str
 
-    code = "DP623"
     title_text = "{self.claim} cannot be asked about `{self.word}(...)`"
     explanation = f"""\
 A composition is computed from the output distributions of its parts, without building its chain.
@@ -186,14 +179,13 @@ Right: mechanism twice {{ ... repeat 2 {{ run survey(x = x) }} }}
         return "write a mechanism that runs the parts, and ask about it"
 
 
-class DifferentInputs(Mistake):
+class DifferentInputs(Mistake, code="DP624"):
     """Parts of a composition that do not have the same inputs and neighbors."""
 
     first: str
     second: str
     difference: str
 
-    code = "DP624"
     title_text = (
         "`{self.first}` and `{self.second}` cannot run on the same input: {self.difference}"
     )
@@ -205,12 +197,11 @@ Right: mechanisms with `input x in 0..5` and `adjacent abs(x - x') <= 1`, both
 """
 
 
-class NoExpectedValue(RunMistake):
+class NoExpectedValue(RunMistake, code="DP630"):
     """Some run has no value of which `E` could be the mean."""
 
     why: str
 
-    code = "DP630"
     title_text = "there is no expected value: {self.why}"
     explanation = """\
 `E=? [ value ]` is the mean over all runs from a state, so every run (but for some of probability 0)

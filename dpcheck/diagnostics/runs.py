@@ -45,12 +45,11 @@ class WhatFails(RunMistake):
 # --- probabilities and numbers -------------------------------------------------------------
 
 
-class ProbabilityOutsideUnit(RunMistake):
+class ProbabilityOutsideUnit(RunMistake, code="DP201"):
     """A probability is negative or above 1."""
 
     probability: str
 
-    code = "DP201"
     title_text = "{short.probability} is not a probability (from 0 to 1)"
     explanation = """\
 A probability lies between 0 and 1.
@@ -83,10 +82,9 @@ class _WrongSum(RunMistake):
         return super().help
 
 
-class WeightsDoNotSumToOne(_WrongSum):
+class WeightsDoNotSumToOne(_WrongSum, code="DP202"):
     """The weights of a distribution literal sum to something else."""
 
-    code = "DP202"
     title_text = "the weights of this distribution sum to {short.total}, not 1"
     help_text = "`normalized` after `}}` divides by the sum"
     explanation = """\
@@ -98,10 +96,9 @@ Right:  x ~ {true: 3/4, false: 1/4}
 Right:  x ~ {true: 2, false: 1} normalized"""
 
 
-class RowDoesNotSumToOne(_WrongSum):
+class RowDoesNotSumToOne(_WrongSum, code="DP203"):
     """The probabilities of a chain's row sum to something else."""
 
-    code = "DP203"
     title_text = "the probabilities of this row sum to {short.total}, not 1"
     explanation = """\
 The probabilities of a row sum to exactly 1. A state without any row ends the run; a state with a
@@ -111,10 +108,9 @@ Wrong:  pos -> 3/4: s + 3/8: t
 Right:  pos -> 3/4: s + 1/4: t"""
 
 
-class NoPositiveWeight(RunMistake):
+class NoPositiveWeight(RunMistake, code="DP204"):
     """A normalized distribution has no positive weight."""
 
-    code = "DP204"
     title_text = "no weight of this distribution is positive, so it cannot be normalized"
     explanation = """\
 `normalized` divides the weights by their sum, so at least one weight must be positive.
@@ -123,12 +119,11 @@ Wrong:  x ~ {true: 0, false: 0} normalized
 Right:  x ~ {true: 1, false: 3} normalized"""
 
 
-class NegativeWeight(RunMistake):
+class NegativeWeight(RunMistake, code="DP205"):
     """A weight is negative."""
 
     weight: str
 
-    code = "DP205"
     title_text = "the weight {short.weight} is negative"
     explanation = """\
 Weights are at least 0.
@@ -137,10 +132,9 @@ Wrong:  x ~ {true: 2, false: -1} normalized
 Right:  x ~ {true: 2, false: 1} normalized"""
 
 
-class EmptyUniform(RunMistake):
+class EmptyUniform(RunMistake, code="DP206"):
     """A uniform distribution over nothing, or a query that offers nothing."""
 
-    code = "DP206"
     title_text = "there is nothing to choose from: this set is empty"
     explanation = """\
 A uniform distribution, or a `query`, needs a set with at least one element.
@@ -149,10 +143,9 @@ Wrong:  x ~ uniform(3..1)
 Right:  x ~ uniform(1..3)"""
 
 
-class DivisionByZero(WhatFails):
+class DivisionByZero(WhatFails, code="DP207"):
     """A division by zero."""
 
-    code = "DP207"
     explanation = """\
 Some run divides by zero. `&`, `|`, `=>` and `if` evaluate only what they need, so a test in front
 of the division guards it.
@@ -161,7 +154,7 @@ Wrong:  y := 1 / x
 Right:  y := if x != 0 then 1 / x else 0"""
 
 
-class NumberTooLarge(WhatFails):
+class NumberTooLarge(WhatFails, code="DP208"):
     """A number (or set) that cannot be written down.
 
     `advice` says what can.
@@ -169,7 +162,6 @@ class NumberTooLarge(WhatFails):
 
     advice: str | None = None
 
-    code = "DP208"
     help_text = "{self.advice}"
     explanation = """\
 Numbers are exact, so every digit is kept; this one has millions.
@@ -177,10 +169,9 @@ Numbers are exact, so every digit is kept; this one has millions.
 Wrong:  x := 2 ^ (10 ^ 10)"""
 
 
-class NoExactValue(WhatFails):
+class NoExactValue(WhatFails, code="DP209"):
     """An operation without an exact value."""
 
-    code = "DP209"
     explanation = """\
 The operation has no exact value in the rational numbers, in ℚ(e^r), or among the budgets.
 
@@ -188,12 +179,11 @@ Wrong:  p := 2 ^ (1/2)
 Right:  p := 2 ^ 3"""
 
 
-class BadParameter(WhatFails):
+class BadParameter(WhatFails, code="DP210"):
     """A distribution's parameter is outside what it can take."""
 
     edit: str | None = None
 
-    code = "DP210"
     help_text = "{self.edit}"
     explanation = f"""\
 The distributions take:
@@ -207,10 +197,9 @@ Right:  x ~ geometric(c, 1/2) clamped 0..5"""
 # --- mechanisms ----------------------------------------------------------------------------
 
 
-class IndexOutOfRange(WhatFails):
+class IndexOutOfRange(WhatFails, code="DP501"):
     """An array index outside the declared range."""
 
-    code = "DP501"
     explanation = """\
 An array declared as `a[1..k]` has the indices 1 to k.
 
@@ -218,14 +207,13 @@ Wrong:  var a[1..3] := 0    a[4] := 1
 Right:  var a[1..4] := 0    a[4] := 1"""
 
 
-class OutsideDeclaredSet(RunMistake):
+class OutsideDeclaredSet(RunMistake, code="DP502"):
     """A value outside the declared range of a variable or an argument."""
 
     target: str
     value: str
     domain: str
 
-    code = "DP502"
     title_text = "`{self.target}` becomes {short.value}, outside {short.domain}"
     explanation = """\
 A variable declared with `var c in 0..9`, or an argument of a mechanism declared with
@@ -235,10 +223,9 @@ Wrong:  var c in 0..9 := 0    c := 10
 Right:  var c in 0..10 := 0   c := 10"""
 
 
-class ReadBeforeAssignment(WhatFails):
+class ReadBeforeAssignment(WhatFails, code="DP503"):
     """A variable is read before it has a value."""
 
-    code = "DP503"
     explanation = """\
 A local variable has no value before its first assignment.
 
@@ -246,10 +233,9 @@ Wrong:  if c { x := 1 }    output x
 Right:  x := 0    if c { x := 1 }    output x"""
 
 
-class WrongKindOnRun(WhatFails):
+class WrongKindOnRun(WhatFails, code="DP504"):
     """An operation meets a value of the wrong kind."""
 
-    code = "DP504"
     explanation = """\
 Arithmetic needs numbers, a condition needs true or false, `in` needs a set on its right.
 
@@ -257,10 +243,9 @@ Wrong:  input x in {pos, neg}    y := x + 1
 Right:  input x in {pos, neg}    y := if x = pos then 1 else 0"""
 
 
-class NothingToTake(WhatFails):
+class NothingToTake(WhatFails, code="DP505"):
     """`max` of nothing and its like."""
 
-    code = "DP505"
     explanation = """\
 `max`, `min`, `argmax` and `argmin` need at least one value; `clamp(x, lo, hi)` needs lo <= hi.
 
@@ -268,10 +253,9 @@ Wrong:  y := max(i in 3..1 : a[i])
 Right:  y := max(i in 1..3 : a[i])"""
 
 
-class LengthsDiffer(WhatFails):
+class LengthsDiffer(WhatFails, code="DP506"):
     """Two arrays or tuples of different lengths, or an unpacking that does not fit."""
 
-    code = "DP506"
     explanation = """\
 `hamming`, `l1` and `linf` compare arrays of one length; `(a, b) := t` needs a pair.
 
@@ -279,10 +263,9 @@ Wrong:  (a, b) := (1, 2, 3)
 Right:  (a, b, c) := (1, 2, 3)"""
 
 
-class RunFails(WhatFails):
+class RunFails(WhatFails, code="DP507"):
     """A run reaches a place that no run may reach."""
 
-    code = "DP507"
     explanation = """\
 A mechanism that is sampled, as in `y ~ survey(x = b)`, must output exactly once on every run.
 
@@ -290,12 +273,11 @@ Wrong:  mechanism m { ... if c { output 1 } }      y ~ m()
 Right:  mechanism m { ... if c { output 1 } else { output 0 } }      y ~ m()"""
 
 
-class EmptyUniverse(Mistake):
+class EmptyUniverse(Mistake, code="DP508"):
     """No input value satisfies the declarations."""
 
     name: str
 
-    code = "DP508"
     title_text = "no value of `{self.name}` satisfies its declaration: the universe is empty"
     explanation = """\
 A mechanism needs at least one database: the product of its inputs' sets, restricted by `where`.
@@ -304,13 +286,12 @@ Wrong:  input h[1..3] in 0..1 where sum(h) = 9
 Right:  input h[1..3] in 0..3 where sum(h) = 9"""
 
 
-class PairOutsideInput(Mistake):
+class PairOutsideInput(Mistake, code="DP509"):
     """A pair of `adjacent` names a value the input cannot have."""
 
     name: str
     value: str
 
-    code = "DP509"
     title_text = "{short.value} is not a value of the input `{self.name}`"
     explanation = """\
 `adjacent (v, w)` lists pairs of values of the input.
@@ -322,12 +303,11 @@ Right:  input x in {pos, neg}    adjacent (pos, neg)"""
 # --- chains --------------------------------------------------------------------------------
 
 
-class OutsideFamily(RunMistake):
+class OutsideFamily(RunMistake, code="DP510"):
     """A reference to a state that its family does not have."""
 
     reference: str
 
-    code = "DP510"
     title_text = "there is no state `{self.reference}`"
     explanation = """\
 A family `state t[l in 0..n]` has a member for each element of its set and no other.
@@ -336,13 +316,12 @@ Wrong:  state t[l in 0..3]    s -> 1: t[4]
 Right:  state t[l in 0..4]    s -> 1: t[4]"""
 
 
-class TwoRowsForOneState(RunMistake):
+class TwoRowsForOneState(RunMistake, code="DP511"):
     """A state has two rows."""
 
     state: str
     other: Span
 
-    code = "DP511"
     title_text = "the state `{self.state}` has two rows"
     explanation = """\
 A state has at most one row; all its branches stand in it.
@@ -358,12 +337,11 @@ Right:  pos -> 1/2: s + 1/2: t"""
         return (Label(self.span, "the second row"), Label(self.other, "the first row"))
 
 
-class NowhereToStart(Mistake):
+class NowhereToStart(Mistake, code="DP512"):
     """A chain with neither initial states nor neighbors."""
 
     name: str
 
-    code = "DP512"
     title_text = "the chain `{self.name}` has neither `init` nor neighbors: no run can start"
     explanation = """\
 The initial states of a chain are those `init` names, or else every state that has a neighbor.

@@ -22,13 +22,12 @@ Right: input q[1..] in integers
 """
 
 
-class MissingAdjacent(Mistake):
+class MissingAdjacent(Mistake, code="DP520"):
     """A mechanism with private inputs and without `adjacent`."""
 
     name: str
     suggestion: str
 
-    code = "DP520"
     title_text = "the mechanism `{self.name}` does not say which inputs are neighbors"
     help_text = "add, for example, `adjacent {self.suggestion}`"
     explanation = """\
@@ -41,13 +40,12 @@ Right: adjacent hamming(b, b') <= 1   (arrays that differ in one place)
 """
 
 
-class MissingPolicy(Mistake):
+class MissingPolicy(Mistake, code="DP521"):
     """A distribution of infinite support without a policy."""
 
     distribution: str
     policies: tuple[PolicyKind, ...]
 
-    code = "DP521"
     title_text = "`{self.distribution}` has infinitely many values and no policy for the tails"
     explanation = """\
 This distribution has infinitely many values, and a finite chain needs to know what happens outside
@@ -74,14 +72,13 @@ Right: y ~ geometric(x, 1/2) clamped 0..5
         return f"write one of {policies} after it, or `unbounded`"
 
 
-class PolicyWithoutValues(Mistake):
+class PolicyWithoutValues(Mistake, code="DP522"):
     """A distribution under a policy that gives it no exact probabilities."""
 
     distribution: str
     policy: str
     policies: tuple[PolicyKind, ...]
 
-    code = "DP522"
     title_text = "`{self.distribution}` has no exact value when `{self.policy}`"
     explanation = """\
 The tails of the discrete Gaussian sum to theta series, which have no exact value in the numbers of
@@ -98,12 +95,11 @@ Right: y ~ gaussian(x, 1/2) conditioned 0..5
         return f"write {known} in place of `{self.policy}`"
 
 
-class PolicyNotAllowed(Mistake):
+class PolicyNotAllowed(Mistake, code="DP523"):
     """A policy behind a distribution that needs none."""
 
     policy: str
 
-    code = "DP523"
     title_text = "`{self.policy}` stands behind a distribution without tails"
     help_text = "leave the policy out"
     explanation = f"""\
@@ -115,12 +111,11 @@ Right: y ~ bernoulli(1/2)
 """
 
 
-class EmptyDomain(Mistake):
+class EmptyDomain(Mistake, code="DP524"):
     """The set of an input, a loop or an index has no element."""
 
     what: str
 
-    code = "DP524"
     title_text = "{self.what} has no element"
     explanation = """\
 The set of an input, of an index, or the range of an array has no element, so there is nothing to
@@ -131,15 +126,13 @@ Right: input x in 0..5
 """
 
 
-class FreeInput(Mistake):
+class FreeInput(Mistake, code="DP525", severity="warning"):
     """A private input that no `adjacent` clause mentions."""
 
     name: str
 
-    code = "DP525"
     title_text = "no `adjacent` clause mentions `{self.name}`, so it differs freely"
     help_text = "declare it `public`, or mention `{self.name}'` in `adjacent`"
-    severity = "warning"
     explanation = """\
 No `adjacent` clause mentions this private input, so it may differ freely between neighbors. If
 everyone knows its value, declare it `public`; if it may change only in some way, say so.
@@ -149,7 +142,7 @@ Right: adjacent abs(x - x') <= 1 & t = t'
 """
 
 
-class UnprimedInput(Mistake):
+class UnprimedInput(Mistake, code="DP534", severity="warning"):
     """An `adjacent` clause that reads a private input, and not its primed copy.
 
     `edit` is the whole `condition` with primes where it compares the input with itself.
@@ -159,9 +152,9 @@ class UnprimedInput(Mistake):
     condition: Span
     edit: str | None
 
-    code = "DP534"
     title_text = "this clause reads `{self.name}` but not `{self.name}'`, the neighbor's value"
-    severity = "warning"
+    help_text = "write `adjacent {self.edit}`"
+    help_otherwise = "`{self.name}'` may be anything here; say how far it may be from `{self.name}`"
     explanation = """\
 In `adjacent`, `x` is one input and `x'` the neighbor's. A clause that reads `x` alone says nothing
 of the neighbor's value, so both may be as far apart as they like: `abs(x - x) <= 1` relates all
@@ -171,20 +164,13 @@ Wrong: adjacent abs(x - x) <= 1
 Right: adjacent abs(x - x') <= 1
 """
 
-    @property
-    def help(self) -> str | None:
-        if self.edit is None:
-            return f"`{self.name}'` may be anything here; say how far it may be from `{self.name}`"
-        return f"write `adjacent {self.edit}`"
 
-
-class PairsNeedOneInput(Mistake):
+class PairsNeedOneInput(Mistake, code="DP526"):
     """Pairs of values in `adjacent`, for a mechanism that has not exactly one private scalar."""
 
     name: str
     n_inputs: int
 
-    code = "DP526"
     explanation = """\
 `adjacent (v, w), ...` lists pairs of values of the one private input, which is no array. With
 several inputs, say it with primed names.
@@ -200,12 +186,11 @@ Right: adjacent x = a & x' = b & y = y'
         return f"pairs of values need one private input, but `{self.name}` has {self.n_inputs}"
 
 
-class ArrayWithoutValue(Mistake):
+class ArrayWithoutValue(Mistake, code="DP527"):
     """`var a[1..k]` without a first value."""
 
     name: str
 
-    code = "DP527"
     title_text = "the array `{self.name}` has no first value"
     help_text = "write `:= 0` after it"
     explanation = """\
@@ -216,13 +201,12 @@ Right: var a[1..3] := 0
 """
 
 
-class LocalChangesShape(Mistake):
+class LocalChangesShape(Mistake, code="DP528"):
     """A local declared twice: as an array and not, or with two ranges."""
 
     name: str
     first: Span
 
-    code = "DP528"
     title_text = "`{self.name}` is declared in two ways"
     label_text = "here otherwise"
     second_place = "first", "first like this"
@@ -234,13 +218,12 @@ Right: var a[1..3] := 0   ...   var b[1..4] := 0
 """
 
 
-class ProgramTooLarge(Mistake):
+class ProgramTooLarge(Mistake, code="DP529"):
     """A mechanism that becomes too long once everything it runs is written out."""
 
     name: str
     limit: int
 
-    code = "DP529"
     title_text = "`{self.name}`, written out, has more than {self.limit} statements"
     explanation = """\
 Mechanisms that are run or sampled are written out in place, and so are short loops. Mechanisms
@@ -249,12 +232,11 @@ repeated call into a loop whose set a run decides, or shorten the chain of calls
 """
 
 
-class BadRepeat(Mistake):
+class BadRepeat(Mistake, code="DP530"):
     """A `repeat` whose number of times is known and is not 0, 1, 2, ..."""
 
     times: str
 
-    code = "DP530"
     title_text = "nothing can be repeated {self.times} times"
     explanation = """\
 `repeat n { ... }` runs its block n times, so n is 0, 1, 2, ...
@@ -264,14 +246,13 @@ Right: repeat 3 { ... }
 """
 
 
-class WrongNumberOfIndices(Mistake):
+class WrongNumberOfIndices(Mistake, code="DP531"):
     """A member of a family with too few or too many indices."""
 
     family: str
     needed: int
     given: int
 
-    code = "DP531"
     title_text = "`{self.family}` takes {self.needed} indices, not {self.given}"
     explanation = """\
 A member of a family is named with one index for each index of its declaration; a single state has
@@ -282,13 +263,12 @@ Right: g[1, 2] -> 1: t
 """
 
 
-class NotAState(Mistake):
+class NotAState(Mistake, code="DP532"):
     """A label, or a whole family, where one state is needed."""
 
     name: str
     what: str
 
-    code = "DP532"
     title_text = "`{self.name}` is {self.what}, not a state"
     explanation = """\
 Rows and neighbors are about single states: a state, or a member of a family with its indices.
@@ -298,14 +278,13 @@ Right: state y : Y   ...   s -> 1/2: t + 1/2: y
 """
 
 
-class UnequalLengths(Mistake):
+class UnequalLengths(Mistake, code="DP533"):
     """Two arrays that must have the same length, or an unpacking that surely does not fit."""
 
     what: str
     needed: int
     given: int
 
-    code = "DP533"
     title_text = "{self.what} needs {self.needed} values, not {self.given}"
     explanation = """\
 An array is assigned, or given as an argument, to one of the same length; `(a, b) := t` needs as
@@ -321,14 +300,13 @@ Right: input b[1..3] in 0..1   ...   var a[1..3] := b
 _POLICIES: Final = listed(tuple(f"`{policy} lo..hi`" for policy in POLICIES), "or")
 
 
-class ComputedWithUnbounded(Mistake):
+class ComputedWithUnbounded(Mistake, code="DP540"):
     """A number without bounds in an operation whose results are too many to tell apart."""
 
     operation: str
     name: str
     drawn: Span | None
 
-    code = "DP540"
     title_text = "{self.operation} needs a number with bounds, and `{self.name}` may be any integer"
     help_text = (
         "draw it "
@@ -361,30 +339,27 @@ Right: z ~ geometric(0, 1/2) unbounded   output z < x - 3
         return (Label(self.span, ""), *drawn)
 
 
-class EndlessHere(Mistake):
+class EndlessHere(Mistake, code="DP550"):
     """A range without an end where a set is needed."""
 
-    code = "DP550"
     title_text = "a range without an end stands only behind `input` and `for`"
     help_text = "write the last number: `1..10`"
     explanation = _STREAMS
 
 
-class EndlessFrom(Mistake):
+class EndlessFrom(Mistake, code="DP551"):
     """A range without an end that does not begin with 1."""
 
     first: str
 
-    code = "DP551"
     title_text = "a range without an end begins with 1, not with {self.first}"
     help_text = "write `1`"
     explanation = _STREAMS
 
 
-class EndlessInside(Mistake):
+class EndlessInside(Mistake, code="DP552"):
     """A loop that never ends inside of another loop or mechanism, or a second one."""
 
-    code = "DP552"
     title_text = (
         "a mechanism has one loop that never ends, in no other loop, and is not run by others"
     )
@@ -392,36 +367,33 @@ class EndlessInside(Mistake):
     explanation = _STREAMS
 
 
-class RoundAsValue(Mistake):
+class RoundAsValue(Mistake, code="DP553"):
     """The number of a round of a loop that never ends, used for more than reading a stream."""
 
     name: str
 
-    code = "DP553"
     title_text = "the round `{self.name}` only tells which value of a stream is read"
     help_text = "count in a variable of your own, which may have finitely many values"
     explanation = _STREAMS
 
 
-class StreamMisused(Mistake):
+class StreamMisused(Mistake, code="DP554"):
     """A stream, or an input of all integers, that is declared or read as it cannot be."""
 
     name: str
     wanted: str
     advice: str = ""
 
-    code = "DP554"
     help_text = "{self.advice}"
     title_text = "`{self.name}` {self.wanted}"
     explanation = _STREAMS
 
 
-class ShownStillInUse(RunMistake):
+class ShownStillInUse(RunMistake, code="DP541"):
     """A number without bounds is output while it, or what it was compared with, is read later."""
 
     shown: str
 
-    code = "DP541"
     title_text = (
         "`{self.shown}` is output without bounds, and may tell about numbers that are read later"
     )
@@ -442,12 +414,11 @@ Right: if z >= noisy_t { y ~ geometric(q, 1/2) unbounded   output y }
 """
 
 
-class EndlessMemory(Mistake):
+class EndlessMemory(Mistake, code="DP542"):
     """A loop that may go on for ever compares a number without bounds with new ones."""
 
     name: str
 
-    code = "DP542"
     title_text = (
         "`{self.name}` may be moved, or compared with one new number without bounds after the"
         " other, for ever"

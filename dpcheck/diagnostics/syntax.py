@@ -11,14 +11,13 @@ def _listed(parts: tuple[str, ...]) -> str:
     return " or ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
-class Unexpected(Mistake):
+class Unexpected(Mistake, code="DP101"):
     """Something stands where the grammar wants something else; both in words."""
 
     expected: tuple[str, ...]
     found: str
     edit: str | None = None
 
-    code = "DP101"
     help_text = "{self.edit}"
     explanation = """\
 The text stops making sense at this place: what was read so far can only go on with what the
@@ -33,7 +32,7 @@ Right: check survey: dp(ln 3)
         return f"expected {_listed(self.expected)}, found {self.found}"
 
 
-class UnclosedBracket(Mistake):
+class UnclosedBracket(Mistake, code="DP102"):
     """A bracket is still open where something else begins.
 
     `what` names what it opened.
@@ -45,7 +44,6 @@ class UnclosedBracket(Mistake):
     found: str
     edit: str | None = None
 
-    code = "DP102"
     title_text = (
         "expected `{self.closer}` to close the {self.what} opened at line {self.opener.line},"
         " found {self.found}"
@@ -64,12 +62,11 @@ Right: mechanism survey { output top }
 """
 
 
-class UnmatchedBracket(Mistake):
+class UnmatchedBracket(Mistake, code="DP103"):
     """A closing bracket that closes nothing."""
 
     closer: str
 
-    code = "DP103"
     title_text = "`{self.closer}` closes nothing"
     explanation = """\
 A closing bracket has no opening one: either it is one too many, or the opening one is missing.
@@ -79,12 +76,11 @@ Right: output (x + 1)
 """
 
 
-class WrongEqualsSign(Mistake):
+class WrongEqualsSign(Mistake, code="DP104"):
     """`=` where `:=` is meant, or the other way round."""
 
     found: str
 
-    code = "DP104"
     explanation = """\
 `=` compares (and defines constants, functions and parameters); `:=` assigns to a variable.
 
@@ -103,7 +99,7 @@ Right: x := x + 1       const n = 5
         return "write `:=`" if self.found == "=" else "write `=`"
 
 
-class KeywordAsName(Mistake):
+class KeywordAsName(Mistake, code="DP105"):
     """A word of the language stands where a name is meant.
 
     `in_formula` if only there it is one.
@@ -114,7 +110,6 @@ class KeywordAsName(Mistake):
     can_quote: bool
     in_formula: bool
 
-    code = "DP105"
     explanation = """\
 Keywords are reserved everywhere: a variable, constant or mechanism needs another name; a symbol or
 label of that name is written in quotes. The operator words P D X F G U W R E are reserved inside
@@ -137,7 +132,7 @@ Right: output "if"            check m: P>=1/2 [ X output = "R" ]
         return "choose another name"
 
 
-class ForeignSpelling(Mistake):
+class ForeignSpelling(Mistake, code="DP107"):
     """A spelling from another language whose meaning is plain.
 
     `why` goes on from `meant`.
@@ -147,7 +142,6 @@ class ForeignSpelling(Mistake):
     meant: str
     why: str = ""
 
-    code = "DP107"
     explanation = """\
 Other languages spell this so; this one does not.
 
@@ -166,12 +160,11 @@ Right: x = 1 & y != 2         x mod 2     abs(x - x') <= 3    output x      3 * 
         return f"write `{self.meant}` {self.why}".rstrip() if self.meant else "leave it out"
 
 
-class StrayCharacters(Mistake):
+class StrayCharacters(Mistake, code="DP108"):
     """Characters that begin nothing in the language."""
 
     characters: str
 
-    code = "DP108"
     explanation = """\
 These characters have no meaning in a model file outside of comments and quoted names.
 
@@ -188,10 +181,9 @@ Right: output x * 2
         return f"stray character{plural} `{shown}`"
 
 
-class UnclosedQuote(Mistake):
+class UnclosedQuote(Mistake, code="DP109"):
     """A quoted name that does not end on its line."""
 
-    code = "DP109"
     title_text = "this quote is not closed before the end of the line"
     help_text = 'add the closing `"`'
     explanation = """\
@@ -202,12 +194,11 @@ Right: check "first answer" survey: dp(ln 3)
 """
 
 
-class SlashComment(Mistake):
+class SlashComment(Mistake, code="DP110"):
     """A comment in the style of C."""
 
     found: str
 
-    code = "DP110"
     title_text = "`{self.found}` means nothing here: comments start with `#`"
     explanation = """\
 Comments start with `#` and end with the line. Division without remainder is `div`.
@@ -227,13 +218,12 @@ Right: x := 1   # one        y := x div 2     # a comment       # a comment
                 return "put `#` at the start of every line of the comment"
 
 
-class MalformedNumber(Mistake):
+class MalformedNumber(Mistake, code="DP111"):
     """Digits followed by letters."""
 
     text: str
     meant: str
 
-    code = "DP111"
     title_text = "`{self.text}` is neither a number nor a name"
     help_text = "write `{self.meant}`"
     explanation = """\
@@ -245,14 +235,13 @@ Right: 2 * x     1000         16
 """
 
 
-class NumberTooLong(Mistake):
+class NumberTooLong(Mistake, code="DP112"):
     """A literal whose exact value has too many digits to write down."""
 
     text: str
     n_digits: int
     limit: int
 
-    code = "DP112"
     explanation = """\
 Numbers are exact here, and this one has more digits than can be written down, let alone computed
 with. `1e-1000000000` is a fraction whose denominator has a billion digits.
@@ -269,12 +258,11 @@ Right: const delta = 1e-100
         )
 
 
-class NestedTooDeeply(Mistake):
+class NestedTooDeeply(Mistake, code="DP113"):
     """Brackets, blocks or operators nested beyond the limit."""
 
     limit: int
 
-    code = "DP113"
     title_text = "nested too deeply: more than {self.limit} levels"
     explanation = """\
 Brackets, blocks and operators may be nested to a fixed depth, far beyond what a person writes. A
@@ -290,12 +278,11 @@ Right: sum(i in 1..10000 : x[i])
         return () if self.span is None else (Label(self.span, f"level {self.limit + 1}"),)
 
 
-class PolicyWithoutRange(Mistake):
+class PolicyWithoutRange(Mistake, code="DP114"):
     """What follows `clamped`, `conditioned`, `folded`, `wrapped` is not a range."""
 
     policy: str
 
-    code = "DP114"
     title_text = "`{self.policy}` needs a range `lo..hi` after it"
     explanation = """\
 A policy says what happens to results outside of a range, so the range `lo..hi` stands after it.
@@ -305,13 +292,12 @@ Right: geometric(x, 1/2) clamped 0..5
 """
 
 
-class ArrayWithoutRange(Mistake):
+class ArrayWithoutRange(Mistake, code="DP115"):
     """The brackets of an array declaration do not hold a range."""
 
     name: str
     size: str
 
-    code = "DP115"
     title_text = "the array `{self.name}` needs a range of indices, such as `{self.name}[1..n]`"
     help_text = "write `1..{self.size}` for indices from 1"
     explanation = """\
@@ -322,13 +308,12 @@ Right: var a[1..5] := 0
 """
 
 
-class MalformedBinder(Mistake):
+class MalformedBinder(Mistake, code="DP116"):
     """`f(e1 : e2)` where e1 is not `name in set`, or f binds nothing."""
 
     function: str
     binds: bool
 
-    code = "DP116"
     explanation = """\
 `forall`, `exists`, `sum`, `product`, `max`, `min`, `count`, `argmax` and `argmin` bind one variable
 that ranges over a set: `sum(i in 1..3 : a[i])`, perhaps with a condition, as in
@@ -345,10 +330,9 @@ Right: forall(i in 1..3 : a[i] = 0)          sum(i in S : sum(j in S : e))
         return f"`{self.function}` does not bind a variable, so no `:` can stand in its parentheses"
 
 
-class NotAPair(Mistake):
+class NotAPair(Mistake, code="DP117"):
     """One of several things after `adjacent` is not a pair."""
 
-    code = "DP117"
     title_text = "several things after `adjacent` must be pairs `(v, w)`"
     help_text = "join conditions with `|` or `&`, or write one `adjacent` for each"
     explanation = """\
@@ -360,13 +344,12 @@ Right: adjacent abs(a - a') <= 1 | abs(b - b') <= 1
 """
 
 
-class UnknownLibrary(Mistake):
+class UnknownLibrary(Mistake, code="DP118"):
     """`import name.other` where name is not `std`."""
 
     name: str
     module: str
 
-    code = "DP118"
     title_text = "only `std` has libraries, not `{self.name}`"
     help_text = 'import a file by its path: `import "{self.name}/{self.module}.dpm"`'
     explanation = """\
@@ -378,17 +361,15 @@ Right: import "noise/laplace.dpm"
 """
 
 
-class LogarithmOfQuotient(Mistake):
+class LogarithmOfQuotient(Mistake, code="DP119", severity="warning"):
     """`ln a/b` is (ln a)/b: right, but rarely meant."""
 
     written: str
     meant: str
     other: str
 
-    code = "DP119"
     title_text = "`{self.written}` means {self.meant}"
     help_text = "write `{self.other}` or `{self.meant}`"
-    severity = "warning"
     explanation = """\
 `ln` binds tighter than `/`: `ln 3/2` is (ln 3)/2 = 0.549..., not ln(3/2) = 0.405... The two are
 different budgets, so say which one is meant.
@@ -398,7 +379,7 @@ Clear:   dp(ln(3/2))        dp((ln 3)/2)
 """
 
 
-class Misplaced(Mistake):
+class Misplaced(Mistake, code="DP120"):
     """A statement or declaration that belongs inside something else, or outside.
 
     `move` is its first and last line, and the line above which it can stand.
@@ -408,7 +389,6 @@ class Misplaced(Mistake):
     home: str
     move: tuple[int, int, int] | None = None
 
-    code = "DP120"
     title_text = "`{self.word}` belongs {self.home}"
     explanation = """\
 Statements, inputs and adjacency belong inside of a mechanism, states and rows inside of a chain;
@@ -428,12 +408,11 @@ Right: mechanism m { input x in 0..1  output x }
         return f"move {lines} above line {target}"
 
 
-class QuotedPrime(Mistake):
+class QuotedPrime(Mistake, code="DP121"):
     """A keyword with a prime."""
 
     word: str
 
-    code = "DP121"
     title_text = "`{self.word}` is a word of the language, so `{self.word}'` names nothing"
     explanation = """\
 `x'` is the neighbor's value of the input x. A keyword cannot be an input, so it has no primed form.
@@ -443,13 +422,12 @@ Right: adjacent x' = x + 1
 """
 
 
-class ForeignLanguage(Mistake):
+class ForeignLanguage(Mistake, code="DP124"):
     """A whole text of another language, with how to say such a thing here."""
 
     language: str
     advice: str
 
-    code = "DP124"
     help_text = "{self.advice}"
     title_text = "this is {self.language}, not a model of dpcheck"
     explanation = """\
@@ -461,7 +439,7 @@ Right: chain die { state s[i in 0..1]  s[0] -> 1/2: s[0] + 1/2: s[1]  init s[0] 
 """
 
 
-class IndentedBlock(Mistake):
+class IndentedBlock(Mistake, code="DP123"):
     """A block by `:` and indentation.
 
     `head` begins its first line.
@@ -470,7 +448,6 @@ class IndentedBlock(Mistake):
     head: str
     last_line: int
 
-    code = "DP123"
     title_text = "the block of `{self.head}` stands in braces, not behind a `:`"
     help_text = "write `{{` and, after line {self.last_line}, `}}`"
     explanation = """\
@@ -484,10 +461,9 @@ Right: mechanism m {                if x = 1 {
 """
 
 
-class BreakOutsideLoop(Mistake):
+class BreakOutsideLoop(Mistake, code="DP122"):
     """`break` with no loop around it in its mechanism."""
 
-    code = "DP122"
     title_text = "`break` stands outside of a loop"
     help_text = "put it inside of `for`, `while` or `repeat`; `stop` ends the run"
     explanation = """\
@@ -500,10 +476,9 @@ Right: while true { ...  if done { break } }
 """
 
 
-class LatePrior(Mistake):
+class LatePrior(Mistake, code="DP127"):
     """`prior x ~ dist` after the first statement of its mechanism."""
 
-    code = "DP127"
     title_text = "`prior` stands after the first statement"
     help_text = "put it before the first statement; noise is drawn by `x ~ dist` without `prior`"
     explanation = """\

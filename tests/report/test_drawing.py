@@ -13,12 +13,11 @@ from dpcheck.report.drawing import WIDTH
 from dpcheck.source import SourceText, Span
 
 
-class Sample(Mistake):
+class Sample(Mistake, code="DP999"):
     places: tuple[Label, ...] = ()
     remark: tuple[str, ...] = ()
     edit: str | None = None
 
-    code = "DP999"
     explanation = "only in tests"
 
     title = property(lambda self: "something is wrong")
