@@ -42,9 +42,11 @@ class ParamInterval:
     def text(self) -> str:
         """The interval in short: `(0, 1/2]`, `{1/2}`.
 
-        Irrational ends are rounded to six digits.
+        Irrational ends are rounded to six digits, but where they differ in later ones.
         """
         if self.low == self.high and not self.low.is_open:
             return f"{{{self.low.text}}}"
-        first = "(" if self.low.is_open else "["
-        return f"{first}{self.low.text}, {self.high.text}{')' if self.high.is_open else ']'}"
+        low, high = self.low.text, self.high.text
+        if low == high:
+            low, high = (end.exact or end.decimal for end in (self.low, self.high))
+        return f"{'(' if self.low.is_open else '['}{low}, {high}{')' if self.high.is_open else ']'}"

@@ -14,6 +14,7 @@ from flint import fmpq
 import dpcheck
 from dpcheck.exact import decimal
 from dpcheck.explore.tails import laws
+from tests.check.test_all_values import expression_at
 from tests.checking import called, check_text, error_codes, verdicts
 
 FAR = 24
@@ -859,11 +860,25 @@ mechanism larger(r = (a + 1)/2) {
 """
 
 
-def test_a_claim_that_fails_where_less_is_told_is_violated_at_a_value_where_it_is():
-    """Who is told less of numbers beyond the window has a smaller δ than the 31/600 at -1/2."""
-    (result,) = check_text(f"{LARGER_OF_TWO}check larger: delta(0) >= 1/10")["results"]
-    assert (result["verdict"], result["values"]["sample"]) == ("violated", "-1/2")
-    assert result["values"]["at_least"]
+@pytest.mark.parametrize(
+    "claim", ["delta(0) >= 1/10", "delta(0) = 1/10", "dp(ln 2, 1/50)", "dp(ln 2, 1/9)"]
+)
+def test_delta_of_numbers_chosen_fails_where_it_does_at_single_values(claim):
+    """In windows that grow until telling less and more is alike for all values."""
+    text = f"{LARGER_OF_TWO}check larger: {claim}"
+    (result,) = check_text(text, "--explain", "none")["results"]
+    assert "at_least" not in result["values"]
+    intervals = result["values"]["fails_for"]
+    ends = {Fraction(each[end]["decimal"]) for each in intervals for end in ("from", "to")}
+    values = [Fraction(-1, 2), Fraction(1, 3)]
+    values += [x + s for x in ends - {-1, 1} for s in (Fraction(-1, 10**6), Fraction(1, 10**6))]
+    for value in values:
+        (at,) = verdicts(check_text(text, "-D", f"a={value}", "--explain", "none"))
+        within = [
+            Fraction(each["from"]["decimal"]) < value < Fraction(each["to"]["decimal"])
+            for each in intervals
+        ]
+        assert any(within) == (at == "violated"), value
 
 
 @pytest.mark.parametrize(
@@ -896,12 +911,51 @@ def test_a_pure_epsilon_of_three_ratios_is_decided_for_all_of_them(claim, fails)
         )
 
 
-def test_delta_whose_worst_events_are_infinitely_many_is_undecided_for_all_ratios():
-    """At each ratio other values belong to the worst event."""
-    claim = "param alpha in (0, 1)\ncompute sparse(r = alpha): delta(ln 2)"
-    (result,) = check_text(CHOSEN + claim)["results"]
+INFINITELY_MANY = """
+param alpha in (0, 1)
+mechanism largest(r = alpha) {
+  input q[1..2] in 0..2
+  adjacent l1(q, q') <= 1
+  a ~ geometric(q[1], r) unbounded
+  b ~ geometric(q[2], r) unbounded
+  output max(a, b, 2)
+}
+"""
+
+
+def test_delta_whose_worst_events_are_infinitely_many_has_bounds_next_to_one_value():
+    """Towards sqrt(2) - 1 fewer and fewer values belong to the worst event, and none beyond."""
+    (result,) = check_text(INFINITELY_MANY + "compute largest: delta(ln 2)")["results"]
+    pieces = result["pieces"]
+    assert pieces[-1]["exact"] == "0"
+    assert pieces[-1]["from"]["root_of"] == "alpha^2 + 2*alpha - 1"
+    within = [piece for piece in pieces if "enclosure" in piece]
+    assert len(pieces) > 10
+    assert 0 < len(within) < 4
+    assert float(within[0]["from"]["decimal"]) > 0.4142135
+    assert [each["in"] for each in within] == [each["in"] for each in pieces[-4:-1]][-len(within) :]
+    for value in ("1/5", "41/100", "413/1000", "41421/100000"):
+        chosen = expression_at(result, Fraction(value))
+        text = f"{INFINITELY_MANY}check largest: delta(ln 2) = {chosen}"
+        assert verdicts(check_text(text, "-D", f"alpha={value}")) == ["holds"], value
+    for piece in within:
+        middle = Fraction(piece["from"]["decimal"]) + Fraction(piece["to"]["decimal"])
+        low, high = piece["enclosure"]
+        text = f"check largest: delta(ln 2) >= {low}\ncheck largest: delta(ln 2) <= {high}"
+        report = check_text(INFINITELY_MANY + text, "-D", f"alpha={middle / 2}")
+        assert verdicts(report) == ["holds", "holds"]
+
+
+def test_what_is_undecided_for_all_ratios_says_where_it_may_fail_and_what_to_ask():
+    part = "check largest for alpha in (2/5, 414213562/1000000000): delta(ln 2)"
+    (result,) = check_text(f"{INFINITELY_MANY}{part} > 0")["results"]
     assert result["verdict"] == "undecided"
-    assert "clamp" in result["reason"]["option"]
+    assert result["reason"]["progress"].startswith("it holds but for alpha in [0.414214, ")
+    assert "`-D alpha=1/2`" in result["reason"]["option"]
+    near = part.replace("2/5", "414213549/1000000000")
+    for claim in (f"{part} <= 0", f"{near} = 1/{10**20}"):
+        (result,) = check_text(INFINITELY_MANY + claim)["results"]
+        assert (result["verdict"], result["values"]["at_least"]) == ("violated", True)
 
 
 CHOSEN = """

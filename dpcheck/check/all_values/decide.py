@@ -7,9 +7,7 @@ by one, as claims about ordinary mechanisms. So is the value at which a countere
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
-from decimal import Decimal
 from operator import and_, or_
 from typing import Final, assert_never
 
@@ -21,6 +19,7 @@ from dpcheck.chain.sets import distinct
 from dpcheck.check.all_values.deltas import WorstSets, worst_sets
 from dpcheck.check.all_values.formulas import compared, where_true
 from dpcheck.check.all_values.pieces import Function, envelope
+from dpcheck.check.all_values.piecewise import WORDS, joined_pieces, value_of_pieces
 from dpcheck.check.all_values.ratios import where_exceeded
 from dpcheck.check.all_values.rows import (
     ONE,
@@ -35,12 +34,11 @@ from dpcheck.check.evidence.sequences import sequence_table
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.formulas.vacuity import NO_NEIGHBORS, formula_vacuity
 from dpcheck.check.quantities.seen_pairs import SeenPairs, seen_pairs
-from dpcheck.check.values.amounts import bound_amount, epsilon_amount, number_amount
+from dpcheck.check.values.amounts import bound_amount
 from dpcheck.check.values.comparisons import as_budget, as_number
 from dpcheck.check.values.measures import Measures
 from dpcheck.check.values.verdicts import (
     AllValues,
-    Amount,
     Comparison,
     Counterexample,
     Coverage,
@@ -49,7 +47,6 @@ from dpcheck.check.values.verdicts import (
     Phrase,
     Piece,
     Strategy,
-    Table,
     Undecided,
     Vacuity,
     Value,
@@ -76,7 +73,6 @@ from dpcheck.exact import (
     subtract,
 )
 from dpcheck.exact.line import Chosen, simplest
-from dpcheck.exact.reading import as_budget as as_budget_text
 from dpcheck.exact.roots import rational_between
 from dpcheck.intervals import ParamInterval
 from dpcheck.limits import Limit, Limits, too_large
@@ -483,45 +479,8 @@ def _value(quantity: Quantity, setting: Setting, claim: QuantityValue) -> Outcom
         Piece(ParamInterval(line.end_at(value), line.end_at(value)), _amount_text(outcome))
         for value, outcome in single.items()
     )
-    pieces = _joined_pieces(pieces, setting.for_all.param.name)
+    pieces = joined_pieces(pieces, setting.for_all.param.name)
     return _pieces_outcome(quantity, pieces, setting, line, coverage, vacuity)
-
-
-def _joined_pieces(pieces: Sequence[Piece], name: str) -> list[Piece]:
-    """Return pieces in order, where single values are of those beside them that have them too."""
-    found: list[Piece] = []
-    for piece in sorted(pieces, key=_begins):
-        one = None if not found else _as_one(found[-1], piece, name)
-        if one is None:
-            found.append(piece)
-        else:
-            found[-1] = one
-    return found
-
-
-def _begins(piece: Piece) -> tuple[Decimal, bool]:
-    low = piece.interval.low
-    return Decimal(low.decimal), low.is_open
-
-
-def _as_one(left: Piece, right: Piece, name: str) -> Piece | None:
-    """Return two pieces that meet as one, None where they are two."""
-    low, high = left.interval, right.interval
-    end = low.high.exact
-    if end is None or end != high.low.exact or (low.high.is_open and high.low.is_open):
-        return None
-    texts = left.exact, right.exact
-    whole = texts[low.low == low.high]  # of a single value the other one is the function
-    is_one = len({_text_at(text, name, end) for text in texts}) == 1
-    if len(set(texts)) > 1 and (not is_one or (low.low != low.high and high.low != high.high)):
-        return None
-    return Piece(ParamInterval(low.low, high.high), whole)
-
-
-def _text_at(text: str, name: str, value: str) -> Budget | str:
-    """Return what an expression is at a value: a budget, or else the text itself."""
-    known = as_budget_text(re.sub(rf"\b{re.escape(name)}\b", f"({value})", text))
-    return text if known is None else known
 
 
 def _amount_text(outcome: Outcome) -> str:
@@ -569,40 +528,10 @@ def _pieces_outcome(
 ) -> Outcome:
     """Return pieces as a value."""
     name = setting.for_all.param.name
-    word = _WORDS[type(quantity)]
+    word = WORDS[type(quantity)]
     asked = _asked_text(setting.for_all, line, setting.for_all.asked(line))
     known = AllValues(name, asked, pieces=tuple(pieces))
     return Outcome(value_of_pieces(known, word), coverage, vacuity, all_values=known)
-
-
-def value_of_pieces(known: AllValues, word: str) -> Value:
-    """Return pieces of a quantity as a value: the one expression, or a table of them."""
-    pieces, name = known.pieces, known.param
-    texts = list(dict.fromkeys(piece.text for piece in pieces))
-    shown = texts[0] if len(texts) == 1 else f"{len(pieces)} pieces"
-    amount = _one_amount(shown, name, is_epsilon=word == "epsilon")
-    columns: tuple[str, ...] = f"{name} in", word
-    rows: tuple[tuple[str, ...], ...] = tuple((p.interval.text, p.exact) for p in pieces)
-    is_within = any(piece.most is not None for piece in pieces)
-    if is_within:
-        columns = f"{name} in", f"{word} at least", "at most"
-        rows = tuple((*row, p.most or p.exact) for row, p in zip(rows, pieces, strict=True))
-    is_one = len(texts) == 1 and not is_within
-    return Value(amount, len(pieces), None if is_one else Table(word, columns, rows))
-
-
-def _one_amount(text: str, name: str, *, is_epsilon: bool) -> Amount:
-    """Return what is shown of all pieces: a number where it is one for all values."""
-    if text in ("inf", "-inf"):
-        return Amount(text, text, text if is_epsilon else None)
-    constant = as_budget_text(text)
-    if constant is None:
-        return Amount(text, text, param=name)
-    number = None if is_epsilon else constant.as_number()
-    return epsilon_amount(constant) if number is None else number_amount(number)
-
-
-_WORDS = {TightEpsilon: "epsilon", TightDelta: "delta", PathProbability: "P", Expectation: "E"}
 
 
 # --- which values --------------------------------------------------------------------------
@@ -662,7 +591,7 @@ def _with_values(region: Region, values: Iterable[Chosen], line: Line) -> tuple[
     """Return the intervals of a region and single values, joined where they meet."""
     singles = [ParamInterval(line.end_at(value), line.end_at(value)) for value in values]
     pieces = [Piece(interval, "") for interval in [*line.intervals(region), *singles]]
-    found = _joined_pieces(pieces, line.param.name)
+    found = joined_pieces(pieces, line.param.name)
     return tuple(piece.interval for piece in found)
 
 

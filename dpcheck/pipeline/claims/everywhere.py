@@ -16,7 +16,7 @@ from dpcheck.align.bound import Alignment, aligned
 from dpcheck.align.neighbors import Unreadable, differences
 from dpcheck.align.prices import bound_of, rates_of
 from dpcheck.align.windows import Row, Size, longer, round_of, window
-from dpcheck.check.all_values.decide import value_of_pieces
+from dpcheck.check.all_values.piecewise import value_of_pieces
 from dpcheck.check.decide import ClaimRejected
 from dpcheck.check.quantities.seen_pairs import complete_evidence, seen_pairs
 from dpcheck.check.values.amounts import bound_amount, epsilon_amount, epsilon_between

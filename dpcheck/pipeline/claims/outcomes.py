@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from dpcheck.chain.chain import Chain
@@ -22,7 +22,6 @@ from dpcheck.model.values import Value, value_text
 from dpcheck.pipeline.claims.explorations import Explorations, measures_of
 from dpcheck.pipeline.claims.shown_numbers import (
     decided_between,
-    decided_for_all,
     is_told_in_kinds,
     undecided_beyond,
     wider_window,
@@ -116,25 +115,22 @@ def _at_once(ready: Ready, for_all: ForAll, single: _SingleValues, limits: Limit
     from dpcheck.check.all_values.decide import NOT_SHOWN, decide_for_all
     from dpcheck.check.arrangements import at_distance
 
-    explored, chain, check = ready.explored, ready.chain, ready.check
-    for part, distance, _ in ready.parts:  # one, of a group: compositions are refused
-        chain = at_distance(part, distance, limits)
+    check = ready.check
 
-    def decide_on(chain: Chain, claim: Claim) -> Outcome:
+    def decide_on(ready: Ready, chain: Chain, claim: Claim) -> Outcome:
+        for _, distance, _ in ready.parts:  # one, of a group: compositions are refused
+            chain = at_distance(chain, distance, limits)
         return decide_for_all(
-            *(chain, claim, check.at, for_all, tuple(explored.table.weights.vanishing)),
+            *(chain, claim, check.at, for_all, tuple(ready.explored.table.weights.vanishing)),
             has_loops=isinstance(check.target, Mechanism) and check.target.has_loops,
             at_value=partial(single.outcome, claim),
-            measures=measures_of(explored, check, chain.n_states),
+            measures=measures_of(ready.explored, check, chain.n_states),
             limits=limits,
         )
 
-    if is_told_in_kinds(explored, check.claim):
-        found = decided_for_all(explored, chain, check.claim, decide_on)
-        if found is None:
-            raise undecided_beyond(explored, for_all.param)
-        return found
-    outcome = decide_on(chain, check.claim)
+    if is_told_in_kinds(ready.explored, check.claim):
+        return _told_in_kinds(ready, decide_on, limits)[0]
+    outcome = decide_on(ready, ready.chain, check.claim)
     verdict = outcome.verdict
     assert not isinstance(verdict, Undecided) or verdict.limit is not NOT_SHOWN, verdict
     return outcome
@@ -188,18 +184,28 @@ def decided(ready: Ready, limits: Limits) -> tuple[Outcome, Ready]:
         return nothing_asked(check.kind, check.leaves_out), ready
     if not is_told_in_kinds(ready.explored, check.claim):
         return _decided_with_memory(ready, limits)
+    return _told_in_kinds(ready, partial(_decided_on, limits=limits), limits)
+
+
+def _told_in_kinds(
+    ready: Ready, decide_on: Callable[[Ready, Chain, Claim], Outcome], limits: Limits
+) -> tuple[Outcome, Ready]:
+    """Return the outcome in a window beyond which it is alike for all shown numbers."""
+    check = ready.check
+    param = None if check.for_all is None else check.for_all.param
     while True:
-        wider = wider_window(ready.explored, check.claim)
-        decide_on = partial(_decided_on, ready, limits=limits)
+        wider = wider_window(ready.explored, check.claim, is_for_all=param is not None)
         found = decided_between(
-            ready.explored, ready.chain, check.claim, decide_on, is_last=wider is None
+            *(ready.explored, ready.chain, check.claim, partial(decide_on, ready)),
+            is_last=wider is None,
+            param=param,
         )
         if found is not None:
             outcome, told = found
             parts = [(told if own is ready.chain else own, far, n) for own, far, n in ready.parts]
             return outcome, replace(ready, chain=told, parts=parts)
         if wider is None:
-            raise undecided_beyond(ready.explored)
+            raise undecided_beyond(ready.explored, param)
         ready.explorations.widen(check, wider)
         ready = made_ready(check, ready.explorations, limits)
 

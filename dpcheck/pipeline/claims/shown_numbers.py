@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from dpcheck.chain.chain import Chain
 from dpcheck.check.quantities.between import between_outcomes
-from dpcheck.check.values.verdicts import Beside, Holds, Outcome, Undecided, Value, Violated
+from dpcheck.check.values.verdicts import Beside, Holds, Outcome, Undecided, Value
 from dpcheck.exact import Param
 from dpcheck.explore import Explored
 from dpcheck.explore.explored import with_less_told
@@ -26,6 +26,9 @@ from dpcheck.records import replace
 
 MAX_MARGIN = 62
 """So many numbers beyond the window are shown at most before a claim is left undecided."""
+
+MAX_MARGIN_FOR_ALL = 14
+"""The same for all values of a parameter: 2 s where each further number is one more piece of δ."""
 
 _OF_ALL_LOSSES = frozenset({"renyi", "zcdp", "profile", "losses", "tradeoff"})
 
@@ -50,31 +53,48 @@ def is_told_in_kinds(explored: Explored, claim: claims.Claim) -> bool:
 
 
 def decided_between(
-    explored: Explored, chain: Chain, claim: claims.Claim, decide: Decide, *, is_last: bool
+    explored: Explored,
+    chain: Chain,
+    claim: claims.Claim,
+    decide: Decide,
+    *,
+    is_last: bool,
+    param: Param | None = None,
 ) -> tuple[Outcome, Chain] | None:
     """Return the outcome of a claim and the chain it is about; None if a wider window is needed.
 
     A violated `dp` is shown by an event of real outputs, not of kinds: a wider window has one. In
-    the last window, where there may be none, kinds have to do.
+    the last window, where there may be none, kinds have to do. For all values of a parameter one
+    of them is shown by itself.
     """
     assert explored.window is not None, "numbers are shown"
     if isinstance(claim, claims.QuantityComparison):
         return _compared(explored, chain, claim, decide, is_last=is_last)
+    if not explored.has_sure_kinds:
+        return None
     outcome = decide(chain, claim)
-    if isinstance(outcome.verdict, Undecided):
+    if isinstance(outcome.verdict, Undecided) and outcome.all_values is None:
         return outcome, chain
     if isinstance(claim, claims.PrivacyClaim) and isinstance(outcome.verdict, Holds):
         return replace(outcome, beside=()), chain  # the pair that comes closest if more is told
     told = with_less_told(explored, chain, keeps_far=False)
     less = decide(told, claim)
     if _are_alike(outcome, less) and not _may_rise_and_fall(claim):
-        return less, told
+        half = _half(claim, outcome)
+        if half is None or _are_alike(decide(chain, half), decide(told, half)):
+            return less, told
     exact = _of_an_end(explored, chain, claim, outcome, decide, is_last=is_last)
     if exact is not None:
         return exact, chain
     if _may_rise_and_fall(claim):
         return None
-    between = between_outcomes(claim, less, outcome, may_be_wide=is_last)
+    if outcome.all_values is not None:
+        from dpcheck.check.all_values.piecewise import between_for_all
+
+        limit = undecided_beyond(explored, param).limit
+        between = between_for_all(claim, less, outcome, limit) if is_last else None
+    else:
+        between = between_outcomes(claim, less, outcome, may_be_wide=is_last)
     return None if between is None else (between, told)
 
 
@@ -89,9 +109,11 @@ def _of_an_end(
 ) -> Outcome | None:
     """Return the outcome where a pure ε comes from the far end of all values, or the near one."""
     assert explored.window is not None, "numbers are shown"
-    if not _is_pure(claim) or (isinstance(claim, claims.PrivacyClaim) and not is_last):
+    is_dp = isinstance(claim, claims.PrivacyClaim)
+    may_be_shown = is_dp and outcome.all_values is None and not is_last
+    if not _is_pure(claim) or may_be_shown:
         return None
-    if not isinstance(claim, claims.PrivacyClaim):
+    if not is_dp:
         low, high = explored.window.shown
         what = "a limit of" if _words(claim) else "a supremum over"
         text = f"{what} numbers beyond {low}..{high}, which no output need attain"
@@ -135,34 +157,14 @@ def _compared(
     return decide_comparison(claim, lambda _: next(outcomes)), chain
 
 
-def decided_for_all(
-    explored: Explored, chain: Chain, claim: claims.Claim, decide: Decide
-) -> Outcome | None:
-    """Return the outcome of a claim about all values of a parameter; None if it is not known.
+def _half(claim: claims.Claim, outcome: Outcome) -> claims.QuantityClaim | None:
+    """Return what else must be alike where a quantity is equal to a bound for some values only.
 
-    At each value what is claimed lies between what it is where more, and where less, is told. A
-    `dp` that fails where less is told fails, perhaps for more values.
+    Elsewhere it may be above where more is told, and below where less is.
     """
-    if not explored.has_sure_kinds:
+    if outcome.all_values is None or not isinstance(claim, claims.QuantityClaim):
         return None
-    outcome, is_dp = decide(chain, claim), isinstance(claim, claims.PrivacyClaim)
-    if is_dp and isinstance(outcome.verdict, Holds):
-        return outcome
-    if _is_pure(claim) and _comes_from_an_end(explored, chain, claim, decide):
-        return outcome
-    less = decide(with_less_told(explored, chain, keeps_far=False), claim)
-    if _are_alike(outcome, less):
-        return None if _is_unequal(claim, less) else less
-    at = less.all_values
-    if not is_dp or not isinstance(less.verdict, Violated) or at is None:
-        return None
-    return replace(less, all_values=replace(at, is_exact=at.fails_for_all))
-
-
-def _is_unequal(claim: claims.Claim, outcome: Outcome) -> bool:
-    """Return whether a quantity differs from a bound at both ends of where it is known to lie."""
-    is_equation = isinstance(claim, claims.QuantityClaim) and claim.comparison in {"=", "!="}
-    return is_equation and isinstance(outcome.verdict, Violated)
+    return replace(claim, comparison="<=") if claim.comparison in {"=", "!="} else None
 
 
 def undecided_beyond(explored: Explored, param: Param | None = None) -> LimitReached:
@@ -190,13 +192,16 @@ def _is_pure(claim: claims.Claim) -> bool:
             return False
 
 
-def wider_window(explored: Explored, claim: claims.Claim) -> Window | None:
+def wider_window(
+    explored: Explored, claim: claims.Claim, *, is_for_all: bool = False
+) -> Window | None:
     """Return the next window, None if this is the last one that is tried.
 
     After the first comes the widest where all losses count.
     """
     assert explored.window is not None, "numbers are shown"
-    if _may_rise_and_fall(claim) or explored.window.margin >= MAX_MARGIN:
+    most = MAX_MARGIN_FOR_ALL if is_for_all else MAX_MARGIN
+    if _may_rise_and_fall(claim) or explored.window.margin >= most:
         return None
     return explored.window.widened(MAX_MARGIN if _OF_ALL_LOSSES & set(_words(claim)) else 0)
 
