@@ -25,7 +25,7 @@ from dpcheck.reference.numbers import (
 from dpcheck.reference.runs import Point
 from dpcheck.reference.syntax import Tree, parsed
 from dpcheck.reference.targets import Outcomes, Target, target_of
-from dpcheck.reference.values import NotCovered, TooLong
+from dpcheck.reference.values import NotCovered, TooLong, Value
 
 STEPS = 50_000
 """Bounds the statements that are run for one answer."""
@@ -119,21 +119,28 @@ class Question:
 
         def inner(part: Tree, env: Env, _: object) -> bool:
             match part:
-                case ("P", (word, *bounds), path):
-                    p, words = self.chance(path, point, env), WITHIN if word == "in" else (word,)
-                    tests = zip(words, bounds, strict=True)
-                    return all(sign(p - self.number(r, env)) in TESTS[w] for w, r in tests)
-                case ("D", epsilon, delta, path):
-                    budget, more = self.budget(epsilon, env), self.number(delta, env)
+                case ("P", _, path):
+                    p = self.chance(path, point, env)
+                    return all(sign(p - r) in TESTS[word] for word, r in self.bounds(part, env))
+                case ("D", *_, path):
+                    budget = self.bounds(part, env)
                     chances = (
                         (self.chance(path, s, env), self.chance(path, t, env))
                         for s, t in self.both_ways()
                         if point in (s, t)
                     )
-                    return all(excess_sign(p, q, budget, more) <= 0 for p, q in chances)
+                    return all(excess_sign(p, q, *budget) <= 0 for p, q in chances)
             return self.model.holds_at(self.model.first(point))(part, {**names, **env})
 
         return bool(combined(tree, {}, self.model.scope.inside(names), inner))
+
+    def bounds(self, part: Tree, env: Env) -> Value:
+        """Return what the chances in a P or D compare with: (sign, number) each, or ε and δ."""
+        if part[0] == "D":
+            return self.budget(part[1], env), self.number(part[2], env)
+        word, *numbers = part[1]
+        words = WITHIN if word == "in" else (word,)
+        return tuple((w, self.number(r, env)) for w, r in zip(words, numbers, strict=True))
 
     def number(self, tree: Tree, env: Env | None = None) -> Number:
         """Return a number of a claim; 0 where it is left out."""

@@ -132,10 +132,17 @@ class Replay:
         """Compare ε and δ of the claim with those in the file."""
         if self.tree[:2] != ("call", "dp"):
             raise NotCovered("an event of another claim than dp")
-        epsilon, *delta = self.tree[2]
+        asked = question.bounds(("D", *self.tree[2], None), {})
+        for found, written, what in zip(asked, self._bounds(), ("epsilon", "delta"), strict=True):
+            _same(found, written, what)
+
+    def _bounds(self) -> Value:
+        """Return what the file compares its chances with, as `Question.bounds` does."""
+        if "bounds" in self.fields:
+            return tuple((word, self.written(bound)) for word, bound in self.fields["bounds"])
         logs = tuple((Fraction(a), Fraction(m)) for m, a in self.fields["ln"])
-        _same(question.budget(epsilon), Budget(Fraction(self.fields["rational"]), logs), "epsilon")
-        _same(question.number(*delta or (None,)), self.written(self.fields["delta"]), "delta")
+        epsilon = Budget(Fraction(self.fields["rational"]), logs)
+        return epsilon, self.written(self.fields["delta"])
 
     # --- chances ---------------------------------------------------------------------------
 
@@ -147,13 +154,14 @@ class Replay:
 
         def collected(part: Tree, env: Env, _: object) -> Tree:
             if part[0] in ("P", "D"):
-                found.append(tuple(question.chance(part[-1], point, env) for point in points))
+                chances = tuple(question.chance(part[-1], point, env) for point in points)
+                found.append((chances, question.bounds(part, env)))
             return part
 
         scope = question.model.scope.inside(question.model.env(points[0]))
         combined(self.tree, {}, scope, collected)
-        if self.wanted not in found:
-            raise Contradicted("no formula of the claim has these chances")
+        if (self.wanted, self._bounds()) not in found:
+            raise Contradicted("no formula of the claim has these chances and these bounds")
 
     def chance(self, model: Model, point: Point) -> Number:
         """Return how likely the event of the witness is at a point, by following its outputs."""

@@ -315,6 +315,7 @@ NEAR = """mechanism near { input x in 0..2 adjacent abs(x - x') <= 1
 refute near: dp(ln 2)
 refute near: P<=1/4 [ X Y ]
 refute compose(near, 3): dp(3 * ln 2)
+refute near: D{ln 2} [ X Y ]
 """
 
 
@@ -327,6 +328,9 @@ refute compose(near, 3): dp(3 * ln 2)
             lambda fields: fields["sides"][0].update(input="x = 0", probability="1/8"),
             "is true at these inputs",
         ),
+        (4, lambda fields: fields.update(bounds=[["<=", "1/3"]]), "and these bounds"),
+        (6, lambda fields: fields.update(delta="1/8"), "and these bounds"),
+        (6, lambda fields: fields.update(ln=[["1", "3"]]), "and these bounds"),
         (5, lambda fields: fields["parts"][0]["outputs"][0].__setitem__(2, 9), "of a part"),
         (5, lambda fields: fields["parts"][0].update(times=2), "another number of times"),
     ],
