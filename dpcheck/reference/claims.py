@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
@@ -77,29 +77,22 @@ class Question:
         """Find the neighbors of all points."""
         if len(self.model.points) ** 2 > STEPS:
             raise TooLong("pairs of inputs are too many")
-        near = self.target.near
-        self.add_pairs((s, t) for s in self.selected for t in near.get(s, []))
+        selected = set(self.selected)
+        self.pairs = [pair for pair in self.target.pairs if not selected.isdisjoint(pair)]
 
     def sample(self, texts: Sequence[str], seed: int) -> None:
         """Keep the points that are named, and some others, with few neighbors of each."""
-        drawn, everything, target = random.Random(seed), self.model.points, self.target
+        drawn, everything, near = random.Random(seed), self.model.points, self.model.are_neighbors
         self.is_sample = True
         ends = [point for point in everything if self.model.text_of(point) in texts]
         chosen = [point for point in self.selected if point in ends]
         others = drawn.sample(self.selected, min(N_SAMPLED, len(self.selected)))
         self.selected = list(dict.fromkeys([*chosen, *others]))
-        self.add_pairs((s, t) for s in chosen for t in target.neighbors(s, ends) if t in ends)
+        pairs = [(s, t) for s in chosen for t in ends if near(s, t)]
         for s in self.selected:
             shuffled = drawn.sample(everything, len(everything))
-            self.add_pairs((s, t) for t in islice(target.neighbors(s, shuffled), N_NEIGHBORS))
-
-    def add_pairs(self, pairs: Iterable[tuple[Point, Point]]) -> None:
-        """Add pairs that are not known in either direction."""
-        known = set(map(frozenset, self.pairs))
-        for pair in pairs:
-            if frozenset(pair) not in known:
-                known.add(frozenset(pair))
-                self.pairs.append(pair)
+            pairs += islice(((s, t) for t in shuffled if near(s, t)), N_NEIGHBORS)
+        self.pairs = list({frozenset(pair): pair for pair in pairs}.values())
 
     @property
     def covered(self) -> str:

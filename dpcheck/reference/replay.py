@@ -120,7 +120,7 @@ class Replay:
         points = [_point(question.model, text) for text in self.sides]
         if len(points) == 2:
             s, t = points
-            if t not in self.target.neighbors(s, [t]):
+            if not question.model.are_neighbors(s, t):
                 raise Contradicted(f"{self.sides[0]} and {self.sides[1]} are no neighbors")
             question.pairs = [(s, t)]
         question.selected = question.where(self.at, points)

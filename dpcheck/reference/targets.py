@@ -2,57 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
-from itertools import product
+from itertools import combinations, product
 
 from dpcheck.reference.chains import Chain
 from dpcheck.reference.expressions import Scope, evaluate
 from dpcheck.reference.files import Loaded
-from dpcheck.reference.numbers import ONE, ZERO, Number, n_terms, number, number_text
+from dpcheck.reference.numbers import ONE, ZERO, Number, n_terms, number_text
 from dpcheck.reference.programs import Mechanism
 from dpcheck.reference.runs import CUT, Law, Model, Point
-from dpcheck.reference.syntax import Block, Tree, named, parsed
+from dpcheck.reference.syntax import Tree, named, parsed
 from dpcheck.reference.values import NotCovered, integer
 
 MOST_OUTPUTS = 40
 """Bounds a run of which everything is asked."""
-MADE_OF_OTHERS = ("compose", "group", "subsample")
 Outcomes = list[tuple[Number, Number, int]]
 """P(o), Q(o), and the number of outcomes o that have these chances from two points."""
 
 
 class Target:
-    """The runs that a composition is made of (one, of anything else), and how far neighbors are."""
+    """The runs that a composition is made of; of anything else it is one."""
 
-    def __init__(self, runs: tuple[Model, ...], distance: int = 1) -> None:
+    def __init__(self, runs: tuple[Model, ...]) -> None:
         """Take models that have the same points and neighbors."""
-        self.runs, self.model, self.distance = runs, runs[0], distance
-        self._are_near: dict[frozenset[Point], bool] = {}
+        self.runs, self.model = runs, runs[0]
         self._rows: dict[tuple[Model, Point], Law] = {}
 
     @cached_property
-    def near(self) -> dict[Point, list[Point]]:
-        """The neighbors of every point."""
-        return {s: list(self.neighbors(s, self.model.points)) for s in self.model.points}
-
-    def neighbors(self, s: Point, others: list[Point]) -> Iterator[Point]:
-        """Yield the points at most the distance of a group away; those that far are `others`."""
-        met, last = {s}, [s]
-        for step in range(self.distance):
-            here, last = last, []
-            for t in others if step == self.distance - 1 else self.model.points:
-                if t not in met and any(self.are_near(u, t) for u in here):
-                    met.add(t)
-                    last.append(t)
-                    yield t
-
-    def are_near(self, s: Point, t: Point) -> bool:
-        """Return whether two points are neighbors of the model."""
-        pair = frozenset((s, t))
-        if pair not in self._are_near:
-            self._are_near[pair] = self.model.are_neighbors(s, t)
-        return self._are_near[pair]
+    def pairs(self) -> list[tuple[Point, Point]]:
+        """The neighbors among all points."""
+        every = combinations(self.model.points, 2)
+        return [pair for pair in every if self.model.are_neighbors(*pair)]
 
     def row(self, model: Model, point: Point) -> Law:
         """Return what one of the runs shows from a point; it must have an end."""
@@ -89,49 +69,27 @@ def target_of(text: str, loaded: Loaded) -> Target:
     return found
 
 
-def made_of(tree: Tree, loaded: Loaded, kept: Number = ONE) -> Target:
-    """Return a target; its records are a sample if they are kept with some chance only."""
+def made_of(tree: Tree, loaded: Loaded) -> Target:
+    """Return a target: a mechanism, a chain, or a composition of these."""
     scope, (_, name, arguments) = loaded.scope, (*tree, ())[:3]
     declared = scope.of("mechanism", name) or scope.of("chain", name)
     if declared is not None:
         given = {str(key): evaluate(value, {}, scope) for key, value in map(named, arguments)}
         kind = Mechanism if declared[0] == "mechanism" else Chain
-        sampled = declared if kept == 1 else (*declared[:3], sampling(declared[3], kept))
-        return Target((kind(sampled, given, scope, loaded.work),))
-    if name == "compose":
-        return composed(arguments, loaded, kept)
-    if name not in MADE_OF_OTHERS:
+        return Target((kind(declared, given, scope, loaded.work),))
+    if name != "compose":
         raise NotCovered(f"the target {name}(...)")
-    of, amount = arguments[0], evaluate(arguments[1], {}, scope)
-    if name == "subsample":
-        return made_of(of, loaded, kept * number(amount))
-    inner = made_of(of, loaded, kept)
-    return Target(inner.runs, inner.distance * integer(amount))
-
-
-def composed(arguments: Block, loaded: Loaded, kept: Number) -> Target:
-    """Return a composition; a number in it says how often the part before it runs."""
-    parts: list[Target] = []
+    runs: tuple[Model, ...] = ()
     for part in arguments:
-        if part[0] in ("call", "name") and is_target(part[1], loaded.scope):
-            parts.append(made_of(part, loaded, kept))
-        else:
-            parts += parts[-1:] * (integer(evaluate(part, {}, loaded.scope)) - 1)
-    if len({part.distance for part in parts}) > 1:
-        raise NotCovered("a composition of groups of different sizes")
-    return Target(sum((part.runs for part in parts), ()), parts[0].distance)
+        if part[0] in ("call", "name") and is_target(part[1], scope):
+            last = made_of(part, loaded).runs
+            runs += last
+        else:  # how often the part before it runs
+            runs += last * (integer(evaluate(part, {}, scope)) - 1)
+    return Target(runs)
 
 
 def is_target(name: str, scope: Scope) -> bool:
-    """Return whether there is a mechanism or chain of this name."""
-    return name in MADE_OF_OTHERS or any(scope.of(kind, name) for kind in ("mechanism", "chain"))
-
-
-def sampling(body: Block, kept: Number) -> Block:
-    """Return a mechanism that first draws how many of the records of each cell it keeps."""
-    drawn = []
-    for _, name, indices, *_ in (part for part in body if part[0] == "input"):
-        place = ("name", name) if indices is None else ("index", ("name", name), (("name", " i"),))
-        draw = ("~", place, ("call", "binomial", (place, ("constant", kept))))
-        drawn.append(draw if indices is None else ("for", " i", indices, (draw,)))
-    return (*drawn, *body)
+    """Return whether there is a mechanism or chain of this name, or a target is made by it."""
+    made = ("compose", "group", "subsample")
+    return name in made or any(scope.of(kind, name) for kind in ("mechanism", "chain"))

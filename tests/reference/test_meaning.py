@@ -161,12 +161,6 @@ def test_a_run_without_end_diverges_with_what_is_left():
     assert row == {(("0",), DIVERGED): THIRD, (("0", "1"), STOPPED): 2 * THIRD}
 
 
-def test_a_sample_keeps_each_record_by_itself():
-    text = "mechanism m { input x in 0..2 adjacent abs(x - x') <= 1 output x }"
-    row = Program(text, "subsample(m, 1/3)").rows()[2]
-    assert [row[(n,), STOPPED] for n in "012"] == [Fraction(k, 9) for k in (4, 4, 1)]
-
-
 def test_a_secret_without_weight_is_no_input():
     text = """mechanism m { input x in 0..2 adjacent all
       prior y ~ {z: if z = x then z else 0 for z in 0..2} normalized  output y }"""
