@@ -53,7 +53,8 @@ def main() -> None:
             start = time.process_time()
             [answer] = dpcheck.loads(model).ask(f"check {question}")
             times.append(time.process_time() - start)
-        print(f"| {name}, `{question}` | {answer.verdict_word} | {statistics.median(times):.2f} |")
+        verdict, time_taken = answer.outcome.verdict.word, statistics.median(times)
+        print(f"| {name}, `{question}` | {verdict} | {time_taken:.2f} |")
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def dpcheck_answers(path: Path) -> str:
     from dpcheck.check.values.verdicts import Value
     from dpcheck.pipeline.options import Options
     from dpcheck.pipeline.run import check_paths
-    from dpcheck.report import Answer
+    from dpcheck.report.answers import Answer
 
     answers = [e for e in check_paths([str(path)], Options()) if isinstance(e, Answer)]
     values = [a.outcome.verdict for a in answers if isinstance(a.outcome.verdict, Value)]

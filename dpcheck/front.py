@@ -52,7 +52,8 @@ from dpcheck.pipeline.sources.files import ModelPath, model_paths
 from dpcheck.pipeline.sources.imports import Closure, Library
 from dpcheck.pipeline.sources.tables import names_in_table, table_csv, table_json
 from dpcheck.records import dataclass, field, fields, replace
-from dpcheck.report import Crash, answers
+from dpcheck.report import answers
+from dpcheck.report.answers import Crash
 from dpcheck.report.drawing import mistake_text
 from dpcheck.report.plot import Profile, profile_points, profiles_svg
 from dpcheck.report.text import answer_text

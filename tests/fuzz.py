@@ -27,15 +27,18 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from dpcheck.limits import RunLimits
 from dpcheck.pipeline.options import Options
 from dpcheck.pipeline.run import check_paths
-from dpcheck.report import Collector, TextReport, closing_lines, writer
+from dpcheck.report.answers import summary_of
 from dpcheck.report.json_output import json_text
+from dpcheck.report.live import TextReport
+from dpcheck.report.styled import writer
+from dpcheck.report.text import closing_lines
 
 ROOT = Path(__file__).resolve().parent.parent
 OPTIONS = Options(limits=RunLimits(max_states=1_000, timeout=0.2))
@@ -201,12 +204,11 @@ def failure_of(name: str, content: bytes) -> Failure | None:
 
 def _failure_of_file(path: str) -> Failure | None:
     """Return what goes wrong in the whole way from a file to both reports."""
-    collector, out, err = Collector(), io.StringIO(), io.StringIO()
-    with TextReport(writer(out), writer(err), None) as report:
-        for event in check_paths([path], OPTIONS):
-            collector.add(event)
+    events, out, err = list(check_paths([path], OPTIONS)), io.StringIO(), io.StringIO()
+    with closing(TextReport(writer(out), writer(err), None)) as report:
+        for event in events:
             report.add(event)
-    summary = collector.summary()
+    summary = summary_of(events)
     writer(out)(closing_lines(summary, 0.0))
     if summary.crashes:
         crash = summary.crashes[0].traceback

@@ -7,14 +7,21 @@ Only this room talks to the world. It imports no other room before a command nee
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise, takewhile
 from pathlib import Path
 
 from dpcheck.cli import signals
-from dpcheck.cli.checking import OUTPUTS, Report, checked, refuse_as, say, trusted_cache
+from dpcheck.cli.checking import (
+    OUTPUTS,
+    Report,
+    checked,
+    complain_of_bugs,
+    refuse_as,
+    say,
+    trusted_cache,
+)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -101,7 +108,7 @@ def _output_asked(arguments: Sequence[str]) -> str | None:
 def _crashed() -> int:
     import traceback
 
-    from dpcheck.report import Crash, crash_lines, writer
+    from dpcheck.report.answers import Crash
 
-    writer(sys.stderr)(crash_lines([Crash("the command line", traceback.format_exc())]))
+    complain_of_bugs([Crash("the command line", traceback.format_exc())])
     return 70

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from dpcheck.cli import signals
 from dpcheck.records import dataclass, replace
+from dpcheck.report.characters import visible
 
 if TYPE_CHECKING:
     from dpcheck.diagnostics.mistakes import Mistake
     from dpcheck.pipeline.options import Options
-    from dpcheck.report.answers import Event, Summary
+    from dpcheck.report.answers import Crash, Event, Summary
     from dpcheck.report.formats.findings import Checkout
+    from dpcheck.report.styled import Line
 
 CANNOT_WRITE: Final = 2
 """The exit status of a run that cannot write, that of a wrong call."""
@@ -62,8 +64,6 @@ class Report:
 
 def checked(paths: Sequence[str], options: Options, report: Report) -> int:
     """Check the claims of model files and write what is found; return the exit status."""
-    from dpcheck.report import crash_lines, writer
-
     forms = {report.form, *(form for form, _ in report.files)}
     options = replace(options, has_portraits="html" in forms)
     try:
@@ -76,8 +76,7 @@ def checked(paths: Sequence[str], options: Options, report: Report) -> int:
     else:
         summary = compared(_collected(_events(paths, options, say), lambda _event: None))
         _print(_written(report.form, summary))
-    if summary.crashes:
-        writer(sys.stderr)(crash_lines(summary.crashes))
+    complain_of_bugs(summary.crashes)
     has_written = [_has_written(form, file, summary) for form, file in report.files]
     if report.witnesses is not None:
         has_written.append(_has_witnessed(report.witnesses, summary))
@@ -185,7 +184,6 @@ def _has_written(form: str, file: str, summary: Summary) -> bool:
 def _has_witnessed(directory: str, summary: Summary) -> bool:
     """Write the evidence for all answers into a directory, and say so, or complain."""
     from dpcheck.pipeline.sources.library import written_witnesses
-    from dpcheck.report import visible
 
     witnesses = [each.witness for each in summary.answers if each.witness is not None]
     refused = written_witnesses(directory, [(each.name, each.text) for each in witnesses])
@@ -216,7 +214,6 @@ def has_written(file: str, text: str, *, head: str | None = None, is_plain: bool
     of text begin with anything.
     """
     from dpcheck.pipeline.sources.library import written_over_own
-    from dpcheck.report import visible
 
     refused = written_over_own(file, text, head=head, is_plain=is_plain)
     if refused is None:
@@ -232,11 +229,27 @@ def _has_refused(refused: Mistake) -> bool:
 
 def complain(mistakes: Iterable[Mistake]) -> None:
     """Draw mistakes on standard error."""
-    from dpcheck.report import draw_mistake, writer
+    from dpcheck.report.drawing import draw_mistake
+    from dpcheck.report.styled import writer
 
     write = writer(sys.stderr)
     for mistake in mistakes:
         write(draw_mistake(mistake, write.columns))
+
+
+def complain_of_bugs(crashes: Sequence[Crash]) -> None:
+    """Write on standard error what to report about bugs in dpcheck, if there are any."""
+    from dpcheck.report.text import crash_lines
+
+    if crashes:
+        show(crash_lines(crashes), sys.stderr)
+
+
+def show(lines: Iterable[Line], stream: TextIO | None = None) -> None:
+    """Write lines to a stream or standard output, in color where that is a terminal."""
+    from dpcheck.report.styled import writer
+
+    writer(stream or sys.stdout)(lines)
 
 
 def _written(form: str, summary: Summary) -> str:
@@ -265,7 +278,7 @@ def _print(text: str) -> None:
 def refuse_as(form: str, reason: str) -> None:
     """Write, as one of `OUTPUTS`, why a call cannot be read: nothing is checked."""
     from dpcheck.diagnostics.files import WrongCall
-    from dpcheck.report import Summary
+    from dpcheck.report.answers import Summary
 
     words = reason[:1].lower() + reason[1:].rstrip(".")
     _print(_written(form, Summary((), (WrongCall(None, words),))))
@@ -275,15 +288,16 @@ def _told_as_text(
     paths: Sequence[str], options: Options, compared: Callable[[Summary], Summary], asked: Report
 ) -> Summary:
     """Check the claims of model files, tell what is found as it is found, and return it all."""
-    from dpcheck.report import TextReport, closing_lines, writer
-    from dpcheck.report.text import change_lines
+    from dpcheck.report.live import TextReport
+    from dpcheck.report.styled import writer
+    from dpcheck.report.text import change_lines, closing_lines
 
     is_quiet = asked.is_quiet
     started = time.monotonic()
     write, complain = writer(sys.stdout), writer(sys.stderr)
     progress = _progress(is_quiet=is_quiet)
     tell = None if is_quiet or progress is not None else say
-    with TextReport(write, complain, progress, only_wrong=is_quiet) as report:
+    with closing(TextReport(write, complain, progress, only_wrong=is_quiet)) as report:
         summary = compared(_collected(_events(paths, options, tell), report.add))
     write(change_lines(summary.changes, asked.baseline or ""))
     if not is_quiet:
@@ -293,17 +307,17 @@ def _told_as_text(
 
 def _collected(events: Generator[Event, None, None], hear: Callable[[Event], None]) -> Summary:
     """Return the summary of a run; what was found before an interruption is kept."""
-    from dpcheck.report import Collector
+    from dpcheck.report.answers import summary_of
 
-    collector = Collector()
+    found: list[Event] = []
     try:
         with closing(events):
             for event in events:
-                collector.add(event)
+                found.append(event)
                 hear(event)
     except KeyboardInterrupt:
-        collector.is_interrupted = True
-    return collector.summary()
+        return summary_of(found, is_interrupted=True)
+    return summary_of(found)
 
 
 def _events(

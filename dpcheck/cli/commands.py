@@ -15,10 +15,12 @@ from dpcheck.cli import checking, options
 from dpcheck.cli.config import Config
 from dpcheck.cli.memory import available_memory
 from dpcheck.limits import RunLimits
+from dpcheck.report.characters import visible
 
 if TYPE_CHECKING:
     from dpcheck.diagnostics.mistakes import Mistake
     from dpcheck.explain import Detail
+    from dpcheck.report.answers import Event
     from dpcheck.report.overview import Overview
 
 T = TypeVar("T")
@@ -269,12 +271,11 @@ def profile(
 ) -> int:
     """Show the privacy profile of the mechanisms of a file: exact, with pairs and events."""
     from dpcheck.diagnostics.files import WrongCall
-    from dpcheck.report import writer
     from dpcheck.report.overview import profile_csv, profile_lines, profile_svg
 
     found, status = _overviews(path, ["profile"], target, distance, definitions, limits)
     for each in found:
-        writer(sys.stdout)(profile_lines(each))
+        checking.show(profile_lines(each))
     drawable = [each for each in found if each.table or each.over_parameter]
     if status and not drawable:
         return status
@@ -300,11 +301,10 @@ def quantities(
     limits: RunLimits,
 ) -> int:
     """Show one table of exact quantities for all mechanisms of a file."""
-    from dpcheck.report import writer
     from dpcheck.report.overview import COLUMNS, quantity_lines
 
     found, status = _overviews(path, list(COLUMNS), target, distance, definitions, limits)
-    writer(sys.stdout)(quantity_lines(found))
+    checking.show(quantity_lines(found))
     return status
 
 
@@ -328,7 +328,8 @@ def pmf(
     from dpcheck.check.values.verdicts import Undecided
     from dpcheck.cli.work import pmf_events
     from dpcheck.diagnostics.mistakes import Mistake
-    from dpcheck.report import Crash, Reading, crash_lines, undecided_lines, visible, writer
+    from dpcheck.report.answers import Crash, Reading
+    from dpcheck.report.text import undecided_lines
 
     constants = dict(_definition(text) for text in definitions)
     status = 0
@@ -339,10 +340,10 @@ def pmf(
                 sys.stdout.write(event.encode(encoding, "backslashreplace").decode(encoding))
             case Undecided():
                 checking.say(f"undecided: {visible(event.reason)}")
-                writer(sys.stderr)(undecided_lines(event, 2))
+                checking.show(undecided_lines(event, 2), sys.stderr)
                 status = 3
             case Crash():
-                writer(sys.stderr)(crash_lines([event]))
+                checking.complain_of_bugs([event])
                 status = 70
             case Mistake():
                 checking.complain([event])
@@ -448,22 +449,21 @@ def _overviews(
     """Return what is found about targets, and the exit status; complain about what went wrong."""
     from dpcheck.cli.work import overviews
     from dpcheck.pipeline.options import Options
-    from dpcheck.report import Collector, crash_lines, writer
+    from dpcheck.report.answers import summary_of
     from dpcheck.report.overview import Overview
 
     how = Options(definitions, limits=limits)
     found: list[Overview] = []
-    collector = Collector()
+    others: list[Event] = []
     for event in overviews(path, quantities, target, distance, how, checking.say):
-        if not isinstance(event, Overview):
-            collector.add(event)
-            continue
-        found.append(event)
-        for mistake in event.mistakes:
-            collector.add(mistake)
-    summary = collector.summary()
+        if isinstance(event, Overview):
+            found.append(event)
+            others += event.mistakes
+        else:
+            others.append(event)
+    summary = summary_of(others)
     checking.complain(summary.mistakes)
-    writer(sys.stderr)(crash_lines(summary.crashes) if summary.crashes else ())
+    checking.complain_of_bugs(summary.crashes)
     return found, summary.exit_status
 
 
@@ -504,7 +504,6 @@ def replay(witnesses: tuple[str, ...], n_runs: int, seed: int) -> int:
     from dpcheck.diagnostics.mistakes import Mistake
     from dpcheck.pipeline.evidence.replay import replayed
     from dpcheck.reference import Loaded
-    from dpcheck.report import visible
     from dpcheck.report.evidence import Replayed, replay_lines
 
     models: dict[str, Loaded] = {}
@@ -530,10 +529,9 @@ def replay(witnesses: tuple[str, ...], n_runs: int, seed: int) -> int:
 def list_library() -> int:
     """List the libraries that ship with dpcheck; `import std.NAME` brings one into a file."""
     from dpcheck.pipeline.sources.library import library
-    from dpcheck.report import writer
     from dpcheck.report.library import library_lines
 
-    writer(sys.stdout)(library_lines((file.name, file.title) for file in library()))
+    checking.show(library_lines((file.name, file.title) for file in library()))
     return 0
 
 
@@ -558,7 +556,6 @@ def new(name: str) -> int:
 def show_config() -> int:
     """Show what `check` does here where a call says nothing else, and where that comes from."""
     from dpcheck.cli.config import settings
-    from dpcheck.report import visible
 
     rows = [*settings(_config(), available_memory()), ("cache-dir", *_cache_setting())]
     widths = [max(len(row[k]) for row in rows) for k in (0, 1)]
@@ -602,17 +599,16 @@ def clear(cache_dir: str | None) -> int:
 def explain(code: str | None) -> int:
     """Explain the code of a mistake, such as DP203; without a code, list them all."""
     from dpcheck.diagnostics.registry import mistakes_by_code
-    from dpcheck.report import writer
     from dpcheck.report.explanations import explanation_lines, index_lines
 
     known = mistakes_by_code()
     if code is None:
-        writer(sys.stdout)(index_lines(known))
+        checking.show(index_lines(known))
         return 0
     kind = known.get(code.upper())
     if kind is None:
         return _no_such_code(code, known)
-    writer(sys.stdout)(explanation_lines(kind))
+    checking.show(explanation_lines(kind))
     return 0
 
 

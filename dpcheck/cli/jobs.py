@@ -19,7 +19,9 @@ from dpcheck.pipeline.options import WHOLE, Options, Part
 from dpcheck.pipeline.sources.files import ModelPath, model_paths
 from dpcheck.pipeline.stopped import after_limit
 from dpcheck.records import dataclass, replace
-from dpcheck.report import Event, FileDone, FileRead, Reading, Started, visible, work_text
+from dpcheck.report.answers import Event, FileDone, FileRead, Reading, Started
+from dpcheck.report.characters import visible
+from dpcheck.report.live import work_text
 
 PIECES_A_JOB = 4
 """Files are taken apart until there are so many pieces for every process: they differ in length."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dpcheck import __version__
-from dpcheck.cli.checking import complain, say
+from dpcheck.cli.checking import complain, say, show
 from dpcheck.cli.memory import available_memory
 from dpcheck.cli.places import Place, Unreachable, answers
 from dpcheck.cli.signals import interrupt_work, status
@@ -21,7 +21,6 @@ from dpcheck.pipeline.sources.files import os_reason
 from dpcheck.pipeline.sources.library import written_over_own
 from dpcheck.pipeline.sweep import Asked, Plan, planned
 from dpcheck.records import dataclass, replace
-from dpcheck.report import writer
 from dpcheck.report.sweeps.found import (
     Sweep,
     SweepRow,
@@ -60,7 +59,7 @@ def sweep(asked: Asked, output: str | None, place: Place) -> int:
         is_complete = _answered(plan, rows, kept, place)
     except Unreachable as reason:
         return _refused([reason.mistake])
-    writer(sys.stdout)(sweep_lines(_sweep(plan, rows)))
+    show(sweep_lines(_sweep(plan, rows)))
     refused = _written(plan, rows, output)
     if refused is not None:
         return _refused([refused])

@@ -13,7 +13,9 @@ from dpcheck.limits import LimitReached, RunLimits
 from dpcheck.pipeline.options import Options
 from dpcheck.pipeline.stopped import after_crash, after_limit, run_stopped
 from dpcheck.records import replace
-from dpcheck.report import Answer, Crash, Event, Reading, Started, visible, work_text
+from dpcheck.report.answers import Answer, Crash, Event, Reading, Started
+from dpcheck.report.characters import visible
+from dpcheck.report.live import work_text
 
 if TYPE_CHECKING:
     from dpcheck.report.overview import Overview
@@ -90,16 +92,13 @@ def pmf_events(
 def unit_answer(unit: str) -> str:
     """Return the answers to a unit of work, JSON for JSON, found by workers with its limits."""
     from dpcheck.pipeline.units import limits_of, read_unit, unit_events
-    from dpcheck.report import Collector
+    from dpcheck.report.answers import summary_of
     from dpcheck.report.json_output import json_text
 
     found = read_unit(unit)
     limits = RunLimits() if isinstance(found, Mistake) else limits_of(found)
-    collector = Collector()
     work = Work[Event](lambda told: unit_events(unit, told), _after, _is_short_of_memory)
-    for event in _told(work, limits, None):
-        collector.add(event)
-    return json_text(collector.summary())
+    return json_text(summary_of(_told(work, limits, None)))
 
 
 def _told(work: Work[T], limits: RunLimits, tell: Tell) -> Generator[T, None, None]:

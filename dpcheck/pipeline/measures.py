@@ -13,8 +13,7 @@ from dpcheck.logic import claims
 from dpcheck.pipeline.claims.explorations import Explorations
 from dpcheck.pipeline.questions import answered, asked_of
 from dpcheck.records import replace
-from dpcheck.report import Answer
-from dpcheck.report.answers import Measured
+from dpcheck.report.answers import Answer, Measured
 from dpcheck.resolve import ResolvedCheck
 
 Asking = Callable[[str], Sequence[ResolvedCheck]]

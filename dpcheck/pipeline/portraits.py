@@ -15,8 +15,7 @@ from dpcheck.logic.claims import ForAll, LossTable, PrivacyClaim, QuantityValue
 from dpcheck.pipeline.claims.explorations import Explorations
 from dpcheck.pipeline.questions import answered, asked_of
 from dpcheck.records import replace
-from dpcheck.report import Answer
-from dpcheck.report.answers import Graph, Node, Portrait, StatedBudget
+from dpcheck.report.answers import Answer, Graph, Node, Portrait, StatedBudget
 from dpcheck.resolve import ResolvedCheck
 
 MOST_STATES = 40

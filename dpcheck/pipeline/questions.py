@@ -24,8 +24,7 @@ from dpcheck.pipeline.claims.outcomes import Ready, decided, made_ready, outcome
 from dpcheck.pipeline.conditions import condition_of
 from dpcheck.pipeline.evidence.witnesses import Heading, everywhere, lacking, witnessed
 from dpcheck.records import dataclass, field, replace
-from dpcheck.report import Answer, Asked, Crash, Decided, Started
-from dpcheck.report.answers import region_of
+from dpcheck.report.answers import Answer, Asked, Crash, Decided, Started, region_of
 from dpcheck.report.coverage import covered_by
 from dpcheck.resolve import ResolvedCheck
 

@@ -9,7 +9,6 @@ from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
-from dpcheck import report
 from dpcheck.diagnostics.files import (
     MalformedDefinition,
     NoClaims,
@@ -28,7 +27,18 @@ from dpcheck.pipeline.questions import answered, asked_of, is_selected
 from dpcheck.pipeline.sources.files import ModelPath, input_path, model_paths
 from dpcheck.pipeline.sources.imports import Closure, Library
 from dpcheck.pipeline.stopped import since_last_file
-from dpcheck.report.answers import OPTIONS
+from dpcheck.report.answers import (
+    OPTIONS,
+    Answer,
+    Asked,
+    Crash,
+    Decided,
+    Event,
+    FileDone,
+    FileRead,
+    Reading,
+    Started,
+)
 from dpcheck.resolve import ResolvedCheck, resolve_model
 from dpcheck.source import SourceText, Span
 
@@ -36,8 +46,8 @@ Definitions = Mapping[str, surface.Expression]
 
 
 def check_paths(
-    arguments: Sequence[str], options: Options, after: Sequence[report.Event] = ()
-) -> Iterator[report.Event]:
+    arguments: Sequence[str], options: Options, after: Sequence[Event] = ()
+) -> Iterator[Event]:
     """Yield what is found while every claim of every file is answered.
 
     A mistake or a bug costs the claim, or at most the file, it shows in; all else goes on. A run
@@ -47,18 +57,18 @@ def check_paths(
     yield from mistakes
     is_sound = not mistakes and not any(map(is_error, after))
     library = library_of(options)
-    done = {event.file for event in after if isinstance(event, report.FileDone)}
+    done = {event.file for event in after if isinstance(event, FileDone)}
     definitions, mistakes = read_definitions(options.definitions)
     if definitions and not done:  # else they were seen to be declared, or a file was given up
         closures = []
         for path in paths:
-            yield report.Reading(path.shown)
+            yield Reading(path.shown)
             closures.append(library.closure(path))
         mistakes += undeclared(definitions, closures, options.optional)
     yield from mistakes
     if has_errors(mistakes):
         return
-    read = [event for event in after if isinstance(event, report.FileRead) and event.file in done]
+    read = [event for event in after if isinstance(event, FileRead) and event.file in done]
     for path in paths:
         if path.shown in done:
             continue
@@ -66,7 +76,7 @@ def check_paths(
             yield not_read([path.shown for path in paths if path.shown not in done], options)
             return
         for event in known_events(path, library, definitions, options, after):
-            if isinstance(event, report.FileRead):
+            if isinstance(event, FileRead):
                 read.append(event)
             is_sound &= not is_error(event)
             yield event
@@ -85,7 +95,7 @@ def library_of(options: Options) -> Library:
 
 def closing_events(
     paths: Sequence[ModelPath],
-    read: Sequence[report.FileRead],
+    read: Sequence[FileRead],
     options: Options,
     library: Library,
     *,
@@ -100,11 +110,9 @@ def closing_events(
         yield NoClaims(None, len(paths), target)
 
 
-def is_error(event: report.Event) -> bool:
+def is_error(event: Event) -> bool:
     """Return whether something was found that may have cost claims."""
-    return isinstance(event, report.Crash) or (
-        isinstance(event, Mistake) and event.severity != "warning"
-    )
+    return isinstance(event, Crash) or (isinstance(event, Mistake) and event.severity != "warning")
 
 
 def _first_target(closure: Closure) -> str | None:
@@ -127,15 +135,15 @@ def known_events(
     library: Library,
     definitions: Definitions,
     options: Options,
-    after: Sequence[report.Event],
+    after: Sequence[Event],
     part: Part = WHOLE,
-) -> Iterator[report.Event]:
+) -> Iterator[Event]:
     """Yield what is found in a part of one file, or was found in it by an earlier run."""
     told = since_last_file(after)
     if options.changed is not None:
-        yield report.Reading(path.shown)
+        yield Reading(path.shown)
         if not _has_changed(path, library, options.changed):
-            yield report.FileDone(path.shown)
+            yield FileDone(path.shown)
             return
     is_kept = part is WHOLE and options.cache is not None and path.shown != input_path().shown
     is_kept = is_kept and not options.has_witnesses and not options.has_opinions
@@ -149,9 +157,9 @@ def known_events(
     if known is not None:
         yield from known.events
         return
-    found: list[report.Event] = []
+    found: list[Event] = []
     for event in file_events(path, library, definitions, options, ()):
-        if not isinstance(event, report.Decided):
+        if not isinstance(event, Decided):
             found.append(event)
         yield event
     if is_final(found):
@@ -178,11 +186,11 @@ def file_events(
     library: Library,
     definitions: Definitions,
     options: Options,
-    told: Sequence[report.Event],
+    told: Sequence[Event],
     part: Part = WHOLE,
-) -> Iterator[report.Event]:
+) -> Iterator[Event]:
     """Yield what is found in a part of one file, of which some may have been told before."""
-    yield report.Reading(path.shown)
+    yield Reading(path.shown)
     checks, found = _checks_of(path, library, definitions)
     yield from found
     witnesses: Sequence[Heading | None] = [None] * len(checks)
@@ -196,8 +204,8 @@ def file_events(
     targets = [question.asked.target for question in questions]
     first, last = part.bounds(targets)
     asked = tuple(question.asked for question in questions)
-    yield report.FileRead(path.shown, asked, len(checks), first, last)
-    start = first + sum(isinstance(event, report.Started) for event in told)
+    yield FileRead(path.shown, asked, len(checks), first, last)
+    start = first + sum(isinstance(event, Started) for event in told)
     # Evidence that a claim holds, pictures and costs are of whole chains.
     is_whole = options.has_witnesses or options.has_portraits or options.measures is not None
     to_answer = () if is_whole else [question.check for question in questions[first:last]]
@@ -207,14 +215,14 @@ def file_events(
     if part.is_last:
         selected = [question.check for question in questions]
         yield from _of_targets(selected, explorations, path, library, definitions, options)
-    yield report.FileDone(path.shown)
+    yield FileDone(path.shown)
 
 
 class _Question(NamedTuple):
     """A claim, as people see it, and the heading of its witness where one is wanted."""
 
     check: ResolvedCheck
-    asked: report.Asked
+    asked: Asked
     heading: Heading | None
 
 
@@ -222,8 +230,8 @@ def _answers(
     questions: Sequence[_Question],
     explorations: Explorations,
     options: Options,
-    told: Sequence[report.Event],
-) -> Iterator[report.Event]:
+    told: Sequence[Event],
+) -> Iterator[Event]:
     """Yield answers in turn; of each target the first few are explained in full."""
     target, n_explained = _latest(told)
     for check, asked, heading in questions:
@@ -231,20 +239,18 @@ def _answers(
             target, n_explained = asked.target, 0
         detail = options.detail(n_explained)
         for event in answered(check, asked, explorations, options.limits, detail, heading):
-            n_explained += isinstance(event, report.Answer) and event.explanation is not None
+            n_explained += isinstance(event, Answer) and event.explanation is not None
             yield event
 
 
-def _with_opinions(
-    events: Iterator[report.Event], path: ModelPath, options: Options
-) -> Iterator[report.Event]:
+def _with_opinions(events: Iterator[Event], path: ModelPath, options: Options) -> Iterator[Event]:
     """Yield what is told, beside every answer what the reference interpreter says of it."""
     from dpcheck.pipeline.evidence.second_opinion import SecondOpinions
 
     opinions = SecondOpinions(path, options.definitions, options.limits)
     for event in events:
-        if isinstance(event, report.Answer):
-            yield report.Decided(event)
+        if isinstance(event, Answer):
+            yield Decided(event)
             yield from opinions.beside(event)
         else:
             yield event
@@ -257,7 +263,7 @@ def _of_targets(
     library: Library,
     definitions: Definitions,
     options: Options,
-) -> Iterator[report.Event]:
+) -> Iterator[Event]:
     """Yield what a run asks of every target by itself: what it costs, its pictures."""
     if options.measures is not None:
         from dpcheck.pipeline.measures import measured
@@ -274,9 +280,9 @@ def _of_targets(
         yield from portraits(selected, explorations, options.limits)
 
 
-def _latest(told: Sequence[report.Event]) -> tuple[str | None, int]:
+def _latest(told: Sequence[Event]) -> tuple[str | None, int]:
     """Return the target of the last answers, and how many of them are explained."""
-    answers = [event for event in told if isinstance(event, report.Answer)]
+    answers = [event for event in told if isinstance(event, Answer)]
     if not answers:
         return None, 0
     target = answers[-1].target
@@ -286,7 +292,7 @@ def _latest(told: Sequence[report.Event]) -> tuple[str | None, int]:
 
 def _checks_of(
     path: ModelPath, library: Library, definitions: Definitions
-) -> tuple[Sequence[ResolvedCheck], tuple[Mistake | report.Crash, ...]]:
+) -> tuple[Sequence[ResolvedCheck], tuple[Mistake | Crash, ...]]:
     """Return the claims of a file that make sense, and the mistakes of all its text."""
     try:
         closure = library.closure(path)
@@ -294,7 +300,7 @@ def _checks_of(
     except Exception:  # noqa: BLE001 - a bug costs this file and no other
         import traceback
 
-        return (), (report.Crash(path.shown, traceback.format_exc()),)
+        return (), (Crash(path.shown, traceback.format_exc()),)
 
 
 def resolved(

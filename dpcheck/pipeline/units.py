@@ -31,7 +31,7 @@ from dpcheck.pipeline.questions import answered, asked_of
 from dpcheck.pipeline.run import read_definitions, resolved_questions, undeclared
 from dpcheck.pipeline.sources.files import ModelPath
 from dpcheck.pipeline.sources.imports import Library, named_path
-from dpcheck.report import Collector, Event, FileDone, FileRead, Reading, Started
+from dpcheck.report.answers import Event, FileDone, FileRead, Reading, Started, summary_of
 from dpcheck.report.json_output import json_text
 from dpcheck.source import SourceText
 from dpcheck.version import __version__
@@ -59,14 +59,7 @@ def work(unit: str) -> str:
     >>> json.loads(work(json.dumps(unit)))["results"][0]["value"]["exact"]
     'ln(3)'
     """
-    collector = Collector()
-
-    def answer() -> None:
-        for event in unit_events(unit):
-            collector.add(event)
-
-    with_deep_stack(answer)
-    return json_text(collector.summary())
+    return json_text(with_deep_stack(lambda: summary_of(unit_events(unit))))
 
 
 def unit_events(text: str, after: Sequence[Event] = ()) -> Iterator[Event]:

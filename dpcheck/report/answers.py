@@ -6,10 +6,10 @@ These are what the pipeline hands over; the other modules of this room draw them
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Literal, assert_never
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from dpcheck import limits
-from dpcheck.check.values.verdicts import Amount, Holds, Outcome, Table, Undecided, Value, Violated
+from dpcheck.check.values.verdicts import Amount, Outcome, Table, Undecided, Value
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.records import dataclass, field, fields
 from dpcheck.source import Span
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from dpcheck.explain import Explanation
 
 Kind = Literal["check", "refute", "compute"]
+Standing = Literal["undecided", "wrong", "vacuous", "ok"]
+
+T = TypeVar("T")
 
 OPTIONS: Mapping[limits.Kind, str] = {
     "states": "--max-states",
@@ -120,32 +123,16 @@ class Answer(Asked):
     @property
     def is_as_claimed(self) -> bool:
         """Return whether the outcome is what the claim's word asks for."""
-        match self.outcome.verdict:
-            case Holds():
-                return self.kind == "check"
-            case Violated():
-                return self.kind == "refute"
-            case Value():
-                return self.kind == "compute"
-            case Undecided():
-                return False
-            case _ as never:
-                assert_never(never)
+        return self.kind == self.outcome.verdict.kind
 
     @property
-    def verdict_word(self) -> Literal["holds", "violated", "undecided", "value"]:
-        """The verdict in a word, as programs read it."""
-        match self.outcome.verdict:
-            case Holds():
-                return "holds"
-            case Violated():
-                return "violated"
-            case Undecided():
-                return "undecided"
-            case Value():
-                return "value"
-            case _ as never:
-                assert_never(never)
+    def standing(self) -> Standing:
+        """How the claim stands: `wrong` is one that is not as claimed."""
+        if self.is_undecided:
+            return "undecided"
+        if not self.is_ok:
+            return "wrong"
+        return "vacuous" if self.outcome.is_vacuous else "ok"
 
     @property
     def neighbor_pairs(self) -> int | None:
@@ -368,49 +355,22 @@ class Summary:
         return 3 if self.n_undecided else 0
 
 
-@dataclass
-class Collector:
-    """Gathers the events of a run; the summary may be asked for at any time."""
+def summary_of(events: Iterable[Event], *, is_interrupted: bool = False) -> Summary:
+    """Return what events tell, mistakes in reading order; one that was met before counts once."""
+    told = tuple(events)
 
-    answers: list[Answer] = field(default_factory=list)
-    mistakes: dict[Mistake, None] = field(default_factory=dict)
-    crashes: list[Crash] = field(default_factory=list)
-    portraits: list[Portrait] = field(default_factory=list)
-    measured: list[Measured] = field(default_factory=list)
-    files: list[str] = field(default_factory=list)
-    is_interrupted: bool = False
+    def of(kind: type[T]) -> tuple[T, ...]:
+        return tuple(event for event in told if isinstance(event, kind))
 
-    def add(self, event: Event) -> None:
-        """Keep an event; a mistake that was met before counts once."""
-        match event:
-            case Answer():
-                self.answers.append(event)
-            case Crash():
-                self.crashes.append(event)
-            case Portrait():
-                self.portraits.append(event)
-            case Measured():
-                self.measured.append(event)
-            case Mistake():
-                self.mistakes.setdefault(event)
-            case FileRead():
-                self.files.append(event.file)
-            case Reading() | Started() | Decided() | FileDone():
-                pass
-            case _ as never:
-                assert_never(never)
-
-    def summary(self) -> Summary:
-        """Return what was found so far, mistakes in reading order."""
-        return Summary(
-            tuple(self.answers),
-            in_reading_order(self.mistakes),
-            tuple(self.crashes),
-            is_interrupted=self.is_interrupted,
-            portraits=tuple(self.portraits),
-            measured=tuple(self.measured),
-            files=tuple(self.files),
-        )
+    return Summary(
+        of(Answer),
+        in_reading_order(dict.fromkeys(of(Mistake))),
+        of(Crash),
+        is_interrupted,
+        of(Portrait),
+        of(Measured),
+        files=tuple(event.file for event in of(FileRead)),
+    )
 
 
 def in_reading_order(mistakes: Iterable[Mistake]) -> tuple[Mistake, ...]:

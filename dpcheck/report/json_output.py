@@ -81,7 +81,7 @@ def _result(answer: Answer) -> dict[str, Any]:
         "target": answer.target,
         "at": answer.at,
         "claim": answer.claim,
-        "verdict": answer.verdict_word,
+        "verdict": outcome.verdict.word,
         "ok": answer.is_ok,
         "states": answer.n_states,
         "transitions": answer.n_transitions,

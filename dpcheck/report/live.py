@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import TYPE_CHECKING, Self, TextIO, assert_never
+from typing import TYPE_CHECKING, TextIO, assert_never
 
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.records import dataclass, field
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
 class TextReport:
     """Writes events as text: results with `write`, mistakes with `complain`.
 
-    `progress` is a terminal for the line that says what is worked on, or None. Leaving the
-    context writes what has not been written, also after an interruption.
+    `progress` is a terminal for the line that says what is worked on, or None. Closing it writes
+    what has not been written, also after an interruption.
     """
 
     write: Writer
@@ -34,19 +33,6 @@ class TextReport:
     _waiting: list[Mistake] = field(default_factory=list)
     _told: set[Mistake] = field(default_factory=set)
     _status: Status | None = None
-
-    def __enter__(self) -> Self:
-        """Begin."""
-        return self
-
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
-        """Write the rest."""
-        self._end_file()
 
     def add(self, event: answers.Event) -> None:
         """Take in an event; an answer is written at once, mistakes when their file is done."""
@@ -64,7 +50,7 @@ class TextReport:
                     self._told.add(event)
                     self._waiting.append(event)
             case answers.FileDone():
-                self._end_file()
+                self.close()
             case answers.Decided() | answers.Crash() | answers.Portrait() | answers.Measured():
                 pass
             case _ as never:
@@ -75,7 +61,7 @@ class TextReport:
         if read != self._file:
             self._file, self._lines = read, AnswerLines(read.asked, only_wrong=self.only_wrong)
 
-    def _end_file(self) -> None:
+    def close(self) -> None:
         """Write the end of a file's results, then its mistakes; each mistake once in a run."""
         self._stop_progress()
         if self._lines is not None:

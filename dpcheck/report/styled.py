@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Literal, Protocol, TextIO
+from typing import TYPE_CHECKING, Literal, TextIO
 
 from dpcheck.records import dataclass, replace
 from dpcheck.report.characters import width
@@ -174,19 +174,8 @@ def _cut(pieces: tuple[Piece, ...], start: int, end: int) -> Iterator[Piece]:
 # --- writers -------------------------------------------------------------------------------
 
 
-class Writer(Protocol):
-    """Somewhere lines can be written; `columns` is the width of a terminal, None elsewhere."""
-
-    @property
-    def columns(self) -> int | None:
-        """The columns of the terminal, if it is one."""
-
-    def __call__(self, lines: Iterable[Line], /) -> None:
-        """Write the lines, each with its line break, and flush."""
-
-
 def writer(stream: TextIO) -> Writer:
-    """Return what writes lines to a stream: colored on a terminal, plain everywhere else.
+    """Return what writes lines to a stream and flushes it: colored on a terminal, else plain.
 
     FORCE_COLOR asks for colors everywhere, NO_COLOR for none, and wins.
     """
@@ -272,3 +261,7 @@ class TerminalWriter:
             text.rstrip()
             self.console.print(text)
         self.console.file.flush()
+
+
+Writer = PlainWriter | TerminalWriter
+"""Somewhere lines can be written; `columns` is the width of a terminal, None elsewhere."""

@@ -16,7 +16,7 @@ from dpcheck.cli.checking import trusted_cache
 from dpcheck.pipeline.cache import _decoded, _encoded, known_run
 from dpcheck.pipeline.options import Options
 from dpcheck.pipeline.run import check_paths
-from dpcheck.report import Answer, Decided, Summary
+from dpcheck.report.answers import Answer, Decided, Summary
 from dpcheck.report.json_output import json_object
 
 PART = """\

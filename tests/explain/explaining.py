@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dpcheck.pipeline.options import Options
 from dpcheck.pipeline.run import check_paths
-from dpcheck.report import Answer, Crash
+from dpcheck.report.answers import Answer, Crash
 
 
 def answers(text, folder, **options):

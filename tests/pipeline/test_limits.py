@@ -16,7 +16,7 @@ from dpcheck.pipeline.claims import outcomes
 from dpcheck.pipeline.claims.explorations import Explorations
 from dpcheck.pipeline.options import Options
 from dpcheck.pipeline.run import check_paths
-from dpcheck.report import Answer
+from dpcheck.report.answers import Answer
 
 MODEL = """mechanism m {
   input x in 0..3

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from dpcheck.diagnostics.claims import BadStepBound
 from dpcheck.diagnostics.mistakes import Label, Mistake
-from dpcheck.report import draw_mistake, plain
 from dpcheck.report.characters import width
-from dpcheck.report.drawing import WIDTH
+from dpcheck.report.drawing import WIDTH, draw_mistake
+from dpcheck.report.styled import plain
 from dpcheck.source import SourceText, Span
 
 

@@ -8,8 +8,8 @@ from dataclasses import fields
 import pytest
 
 from dpcheck.diagnostics.registry import mistakes_by_code
-from dpcheck.report import plain
 from dpcheck.report.explanations import explanation_lines, index_lines
+from dpcheck.report.styled import plain
 
 KINDS = mistakes_by_code()
 

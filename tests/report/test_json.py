@@ -12,7 +12,7 @@ from dpcheck.check.values.verdicts import Amount, Coverage, Outcome, Phrase, Und
 from dpcheck.diagnostics.files import NoSuchFile
 from dpcheck.diagnostics.limits import ReadingStopped
 from dpcheck.limits import Limit
-from dpcheck.report import Answer, Collector, Crash
+from dpcheck.report.answers import Answer, Crash, summary_of
 from dpcheck.report.json_output import json_object, json_text
 
 SCHEMA = json.loads((files("dpcheck.report") / "schema" / "results-1.json").read_text("utf-8"))
@@ -42,14 +42,15 @@ def test_every_kind_of_verdict_follows_the_schema():
 
 
 def test_an_interrupted_run_with_bugs_and_mistakes_follows_the_schema():
-    collector = Collector(is_interrupted=True)
-    collector.add(answer(UNDECIDED))
-    collector.add(answer(Outcome(Value(Amount("inf", "inf"), None), Coverage(1, 1)), "compute"))
-    collector.add(NoSuchFile(None, "b.dpm", None))
-    collector.add(NoSuchFile(None, "b.dpm", None))
-    collector.add(ReadingStopped(None, "c.dpm", "the time limit of 1 s passed", "--timeout"))
-    collector.add(Crash("a.dpm:3", "Traceback"))
-    report = json_object(collector.summary())
+    events = [
+        answer(UNDECIDED),
+        answer(Outcome(Value(Amount("inf", "inf"), None), Coverage(1, 1)), "compute"),
+        NoSuchFile(None, "b.dpm", None),
+        NoSuchFile(None, "b.dpm", None),
+        ReadingStopped(None, "c.dpm", "the time limit of 1 s passed", "--timeout"),
+        Crash("a.dpm:3", "Traceback"),
+    ]
+    report = json_object(summary_of(events, is_interrupted=True))
     jsonschema.validate(report, SCHEMA)
     assert len(report["errors"]) == 1
     assert report["interrupted"]
@@ -58,27 +59,22 @@ def test_an_interrupted_run_with_bugs_and_mistakes_follows_the_schema():
 
 def test_numbers_of_any_length_stand_in_full():
     digits = "7" * 10_000
-    collector = Collector()
-    collector.add(
-        answer(Outcome(Value(Amount(digits, "7.7e9999"), None), Coverage(1, 1)), "compute")
-    )
-    report = json.loads(json_text(collector.summary()))
+    long = answer(Outcome(Value(Amount(digits, "7.7e9999"), None), Coverage(1, 1)), "compute")
+    report = json.loads(json_text(summary_of([long])))
     assert report["results"][0]["value"]["exact"] == digits
 
 
 def test_what_leaves_most_unknown_decides_the_exit_status():
-    held = Collector()
-    assert held.summary().exit_status == 0
-    held.add(answer(UNDECIDED))
-    assert held.summary().exit_status == 3
-    unread = Collector()
-    unread.add(ReadingStopped(None, "c.dpm", "the time limit of 1 s passed", "--timeout"))
-    assert unread.summary().exit_status == 3
-    held.add(answer(Outcome(Value(Amount("1", "1"), 1), Coverage(0, 0)), "refute"))
-    assert held.summary().exit_status == 1
-    held.add(NoSuchFile(None, "b.dpm", None))
-    assert held.summary().exit_status == 2
-    held.add(Crash("a", "b"))
-    assert held.summary().exit_status == 70
-    held.is_interrupted = True
-    assert held.summary().exit_status == 130
+    unread = ReadingStopped(None, "c.dpm", "the time limit of 1 s passed", "--timeout")
+    assert summary_of([unread]).exit_status == 3
+    events, statuses = [], [summary_of([]).exit_status]
+    for event in (
+        answer(UNDECIDED),
+        answer(Outcome(Value(Amount("1", "1"), 1), Coverage(0, 0)), "refute"),
+        NoSuchFile(None, "b.dpm", None),
+        Crash("a", "b"),
+    ):
+        events.append(event)
+        statuses.append(summary_of(events).exit_status)
+    assert statuses == [0, 3, 1, 2, 70]
+    assert summary_of(events, is_interrupted=True).exit_status == 130

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcheck.records import replace
-from dpcheck.report import plain, writer
 from dpcheck.report.characters import width
-from dpcheck.report.styled import Piece, PlainWriter, laid_out, line
+from dpcheck.report.styled import Piece, PlainWriter, laid_out, line, plain, writer
 
 WORDS = st.lists(
     st.sampled_from(["a", "bc", "≈", "1/3", "[1, 2]", "·", "x = 1,", "漢字"]), min_size=1

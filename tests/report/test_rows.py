@@ -10,7 +10,7 @@ import pytest
 
 from dpcheck.pipeline.options import Options
 from dpcheck.pipeline.run import check_paths
-from dpcheck.report import Answer, Collector
+from dpcheck.report.answers import Answer, summary_of
 from dpcheck.report.explained.lines import explanation_rows
 from dpcheck.report.json_output import json_text
 from dpcheck.report.text import answer_text
@@ -59,11 +59,7 @@ ROW = re.compile(r"^ {6}(\S+(?: \S+)*?)  (.*)$", re.MULTILINE)
 
 def checked(case):
     options = Options(n_explained=None, definitions=())
-    events = check_paths([case.name], options)
-    collector = Collector()
-    for event in events:
-        collector.add(event)
-    summary = collector.summary()
+    summary = summary_of(check_paths([case.name], options))
     report = json.loads(json_text(summary))
     jsonschema.validate(report, SCHEMA)
     answers = [each for each in summary.answers if isinstance(each, Answer)]

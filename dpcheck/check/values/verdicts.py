@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 from math import isinf
-from typing import TYPE_CHECKING, Literal, assert_never
+from typing import TYPE_CHECKING, ClassVar, Literal, assert_never
 
 from dpcheck.intervals import ParamInterval
 from dpcheck.limits import Limit
@@ -290,13 +290,21 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Holds:
-    """The claim is true."""
+    """The claim is true.
+
+    A verdict has a `word` that programs read, and the `kind` of claim that asks for it.
+    """
+
+    word: ClassVar = "holds"
+    kind: ClassVar = "check"
 
 
 @dataclass(frozen=True)
 class Violated:
     """The claim is false, and this is why."""
 
+    word: ClassVar = "violated"
+    kind: ClassVar = "refute"
     counterexample: Counterexample
 
 
@@ -314,6 +322,8 @@ class Bounds:
 class Undecided:
     """A limit was reached: which, with what can be done about it, and how far the work got."""
 
+    word: ClassVar = "undecided"
+    kind: ClassVar = None
     limit: Limit
     progress: Phrase = Phrase(())
     bounds: Bounds | None = None
@@ -343,6 +353,8 @@ class Table:
 class Value:
     """What `compute` asked for, as text and as the number `exact`; of a table how many rows."""
 
+    word: ClassVar = "value"
+    kind: ClassVar = "compute"
     amount: Amount
     exact: Measure
     table: Table | None = None

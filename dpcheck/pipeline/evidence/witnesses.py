@@ -14,7 +14,7 @@ from dpcheck.limits import LimitReached, Limits
 from dpcheck.model.program import Mechanism
 from dpcheck.pipeline.sources.files import ModelPath
 from dpcheck.records import dataclass, replace
-from dpcheck.report import Answer, Crash, Witness
+from dpcheck.report.answers import Answer, Crash, Witness
 from dpcheck.resolve import ResolvedCheck
 
 if TYPE_CHECKING:

@@ -18,6 +18,8 @@ from dpcheck.report.text import closing_lines, quantity_text, values_text
 MAX_BYTES = 900_000
 """A job summary of GitHub's may have 1 MiB: what does not fit is counted."""
 
+_MARKS = {"undecided": "❓", "wrong": "❌", "vacuous": "⚠️", "ok": "✅"}
+
 
 def markdown_text(summary: Summary, checkout: Checkout) -> str:
     """Return a run as Markdown, without a final line break."""
@@ -37,7 +39,7 @@ def _table(summary: Summary, checkout: Checkout) -> Iterator[str]:
     for answer in summary.answers:
         place = f"{checkout.name(answer.file)}:{answer.line}"
         cells = (f"{answer.kind} {cell(claim_text(answer))}", _verdict(answer), cell(place))
-        yield f"| {_mark(answer)} | {' | '.join(cells)} |"
+        yield f"| {_MARKS[answer.standing]} | {' | '.join(cells)} |"
     yield ""
     if summary.changes:
         yield "| Since the baseline | Before | Now |"
@@ -48,17 +50,9 @@ def _table(summary: Summary, checkout: Checkout) -> Iterator[str]:
     yield ""
 
 
-def _mark(answer: Answer) -> str:
-    if answer.is_undecided:
-        return "❓"
-    if not answer.is_ok:
-        return "❌"
-    return "⚠️" if answer.outcome.is_vacuous else "✅"
-
-
 def _verdict(answer: Answer) -> str:
     """Return a verdict in a few words, with the quantity it is about."""
-    word = answer.verdict_word
+    word = answer.outcome.verdict.word
     said = "" if word == "undecided" else quantity_text(answer).removeprefix(": it is ")
     claimed = ", vacuous" if answer.outcome.is_vacuous else ""
     if word == "value":

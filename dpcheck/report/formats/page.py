@@ -29,6 +29,14 @@ from dpcheck.version import __version__
 _CURVES = 8
 """Profiles in one drawing: more could not be told apart."""
 
+_LOOKS = {
+    "undecided": ("unsure", "? undecided"),
+    "wrong": ("bad", "✗ not so"),
+    "vacuous": ("unsure", "! vacuous"),
+    "ok": ("good", "✓ ok"),
+}
+"""The class of a claim that stands so, and its mark with words to be read."""
+
 
 def html_text(summary: Summary, checkout: Checkout) -> str:
     """Return a run as an HTML page, without a final line break."""
@@ -93,25 +101,17 @@ def _claims(answers: Sequence[Answer], numbers: dict[int, int]) -> Iterator[str]
         claim = f"{answer.kind} {_text(claim_text(answer))}"
         if _has_details(answer):
             claim = f'<a href="#claim-{numbers[id(answer)]}">{claim}</a>'
-        style, mark = _look(answer)
+        style, mark = _LOOKS[answer.standing]
         yield f'<tr><td class="{style}">{mark}</td><td>{claim}</td>'
         yield f"<td>{_came_out(answer)}</td><td>{answer.line}</td></tr>"
     yield "</tbody></table></div>"
 
 
-def _look(answer: Answer) -> tuple[str, str]:
-    """Return how a claim that came out so looks: its class, and its mark with words to be read."""
-    if answer.is_undecided:
-        return "unsure", "? undecided"
-    if not answer.is_ok:
-        return "bad", "✗ not so"
-    return ("unsure", "! vacuous") if answer.outcome.is_vacuous else ("good", "✓ ok")
-
-
 def _came_out(answer: Answer) -> str:
     """Return the verdict with the quantity it is about."""
     said = "" if answer.is_undecided else quantity_text(answer).removeprefix(": it is ")
-    word = "" if answer.verdict_word == "value" else answer.verdict_word + values_text(answer)
+    word = answer.outcome.verdict.word
+    word = "" if word == "value" else word + values_text(answer)
     return ", ".join(_text(part) for part in (word, said) if part)
 
 
@@ -127,7 +127,7 @@ def _details(answer: Answer, number: int) -> Iterator[str]:
 
 
 def _article(answer: Answer, attributes: str) -> Iterator[str]:
-    style, mark = _look(answer)
+    style, mark = _LOOKS[answer.standing]
     yield f'<article{attributes} class="{style}"><h3><span class="word">{mark}</span> '
     yield f"{answer.kind} {_text(claim_text(answer))}</h3>"
     yield f"<p>{_text(sentence(answer))}</p>"
