@@ -11,9 +11,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cmp_to_key
 
-from dpcheck.chain.chain import Chain
 from dpcheck.check.quantities.privacy import EventClaim, budget_of
-from dpcheck.check.values.amounts import growth_amount, number_amount
+from dpcheck.check.values.amounts import bare, growth_amount, number_amount
 from dpcheck.check.values.verdicts import Amount, Counterexample, OutputSequence, Phrase
 from dpcheck.exact import (
     Budget,
@@ -26,14 +25,23 @@ from dpcheck.exact import (
     power,
 )
 from dpcheck.explain.event_claims import asked_tight
-from dpcheck.explain.explanation import Explanation, Neighbors, Remark, Rule, as_found
+from dpcheck.explain.explanation import (
+    Explanation,
+    Neighbors,
+    Remark,
+    Rule,
+    TracedRun,
+    as_found,
+)
+from dpcheck.explain.inputs import named_states
 from dpcheck.explain.quantities import Weighed, falling, loss_text, named_block, weighed
+from dpcheck.explain.runs.traced_run import first_traced
 from dpcheck.explain.subject import Subject
 from dpcheck.logic.claims import QuantityClaim, TightDelta, TightEpsilon
-from dpcheck.records import dataclass
+from dpcheck.records import dataclass, replace
 
 _MAX_CLASSES = 6
-"""Kinds of runs that a table shows: with more it explains nothing."""
+"""Classes of a run that a sentence lists: with more it explains nothing."""
 _MAX_SEQUENCES = 64
 """Bounds the sequences that are sorted into kinds."""
 _MAX_LISTED = 4
@@ -72,11 +80,21 @@ class Class:
 
 @dataclass(frozen=True)
 class Kind:
-    """Runs whose outputs fall into the same classes: which of all runs they are, and how many."""
+    """Runs whose outputs fall into the same classes: which of all runs they are, and how many.
 
+    `part` is the first of these parts, alone; `names` are those of all.
+    """
+
+    part: Subject
+    names: tuple[str, ...]
     places: tuple[str, ...]
     times: int
     classes: list[Class]
+
+    @property
+    def is_short(self) -> bool:
+        """Return whether all outputs can be listed."""
+        return len(self.classes) <= _MAX_CLASSES and all(each.is_short for each in self.classes)
 
     @property
     def outputs(self) -> str:
@@ -100,32 +118,28 @@ def explain_composition(
 ) -> Explanation | None:
     """Return why a composition violates dp(ε, δ), or has a larger ε or δ than claimed.
 
-    None where an ε or δ is smaller than claimed, or its event is not the one at the claimed ε.
+    None where an ε is smaller than claimed, or its event is not the one at the claimed ε.
     """
     budget = budget_of(claim)
     if len(example.probabilities) != 2 or len(example.states) != 2 or budget is None:
         return None
-    if isinstance(claim, QuantityClaim) and (
-        example.excess is None
-        or (isinstance(claim.quantity, TightEpsilon) and claim.quantity.delta != 0)
-    ):
-        return None
     epsilon, delta = budget
-    p, q = example.probabilities
+    quantity = claim.quantity if isinstance(claim, QuantityClaim) else None
+    if isinstance(quantity, TightEpsilon) and (example.excess is None or delta != 0):
+        return None
+    (p, q), (left, right) = example.probabilities, example.states
     found = as_found(example, growth_amount(epsilon), number_amount(delta))
     n_runs = sum(times for _, _, times in subject.parts)
     note = f"{'both' if n_runs == 2 else f'all {n_runs}'} runs on the same input"
     kinds = _kinds(subject, example.states)
     remarks: list[Remark] = []
     text = str(example.event) if isinstance(example.event, Phrase) else ""
-    is_exact = p.enclosure is None and q.enclosure is None  # else its event has rounded losses
-    if subject.detail == "full" and is_exact and all(kind.classes for kind in kinds):
-        has_largest_loss = delta == 0 and not (
-            isinstance(claim, QuantityClaim) and isinstance(claim.quantity, TightDelta)
-        )
-        at = None if has_largest_loss else epsilon
-        text = _in_words(at, kinds) or text
-        remarks = [*_likeliest(at, kinds), *_remarks(kinds)]
+    if subject.detail == "full" and all(kind.classes for kind in kinds):
+        at = None if delta == 0 and not isinstance(quantity, TightDelta) else epsilon
+        if p.enclosure is None and q.enclosure is None:  # else its event has rounded losses
+            text = _in_words(at, kinds) or text
+            remarks += _likeliest(at, kinds)
+        remarks += _remarks(kinds, (left, right))
     return Explanation(
         neighbors=Neighbors(*example.states, note=note),
         event=() if text else found.event,
@@ -133,7 +147,7 @@ def explain_composition(
         rule=Rule(text, p, q, example.ratio, is_optimal=True) if text else None,
         remarks=tuple(remarks),
         tight=None
-        if isinstance(claim, QuantityClaim)
+        if quantity is not None
         else subject.part("tight", lambda: asked_tight(subject, epsilon, delta)),
     )
 
@@ -142,22 +156,24 @@ def _kinds(subject: Subject, names: tuple[str, ...]) -> list[Kind]:
     """Return the kinds of runs for the pair with these names: parts with equal classes are one."""
     found: list[Kind] = []
     first = 1
-    for chain, _, times in subject.parts:
+    for part, _, times in subject.parts:
         last = first + times - 1
         place = str(first) if times == 1 else f"{first}..{last}"
-        classes, first = _classes(subject, chain, names), last + 1
+        classes, first = _classes(part, names), last + 1
         k = next((k for k, kind in enumerate(found) if kind.classes == classes), len(found))
-        known = found[k] if k < len(found) else Kind((), 0, classes)
-        found[k : k + 1] = [Kind((*known.places, place), known.times + times, classes)]
+        known = found[k] if k < len(found) else Kind(part, (), (), 0, classes)
+        titles, places = (*known.names, part.target.title), (*known.places, place)
+        made = replace(known, names=titles, places=places, times=known.times + times)
+        found[k : k + 1] = [made]
     return found
 
 
-def _classes(subject: Subject, chain: Chain, names: tuple[str, ...]) -> list[Class]:
+def _classes(part: Subject, names: tuple[str, ...]) -> list[Class]:
     """Return the classes of one run of a part for the pair with these names, the likeliest first.
 
     There are none where they are many.
     """
-    listed = named_block(chain, chain.initial, names, subject.limits)
+    listed = named_block(part.chain, part.chain.initial, names, part.limits)
     if listed is None or len(listed[1].sequence) > _MAX_SEQUENCES:
         return []
     found: dict[Number | None, list[Weighed]] = {}
@@ -165,8 +181,7 @@ def _classes(subject: Subject, chain: Chain, names: tuple[str, ...]) -> list[Cla
         found.setdefault(None if each.q == 0 else divide(each.p, each.q), []).append(each)
     finite = [ratio for ratio in found if ratio is not None]
     order = [None] * (None in found) + sorted(finite, key=cmp_to_key(compare), reverse=True)
-    classes = [Class(r, tuple(each.shown for each in found[r]), found[r][0]) for r in order]
-    return classes if len(classes) <= _MAX_CLASSES else []
+    return [Class(r, tuple(each.shown for each in found[r]), found[r][0]) for r in order]
 
 
 def _in_words(epsilon: Budget | None, kinds: Sequence[Kind]) -> str:
@@ -183,7 +198,7 @@ def _in_words(epsilon: Budget | None, kinds: Sequence[Kind]) -> str:
         if count == first.times:
             return f"{'both' if count == 2 else f'all {count}'} {those}"
         return "" if count is None else f"at least {count} of the {first.times} {those}"
-    if epsilon is None or not all(each.is_short for kind in kinds for each in kind.classes):
+    if epsilon is None or not all(kind.is_short for kind in kinds):
         return ""
     scores = []
     for kind in kinds:
@@ -213,19 +228,38 @@ def _least_count(high: Number, low: Number, n_runs: int, epsilon: Budget) -> int
     return bisect_left(range(n_runs), True, key=exceeds)
 
 
-def _remarks(kinds: Sequence[Kind]) -> list[Remark]:
-    """Return what one output of each kind of runs contributes."""
+def _remarks(kinds: Sequence[Kind], names: tuple[str, str]) -> list[Remark]:
+    """Return what one output of each kind of runs contributes, and a run of the worst part."""
     remarks: list[Remark] = []
     for k, kind in enumerate(kinds):
-        factors = [
-            f"{each.text} has factor {'inf' if each.ratio is None else exact_text(each.ratio)}"
-            for each in kind.classes
-        ]
         often = "once" if kind.times == 1 else f"{kind.times} times"
         often = often if len(kinds) == 1 else kind.runs
-        text = Phrase.of(f"{often}: {', '.join(factors)}")
-        remarks.append(Remark("by part" if k == 0 else "", text))
+        parts: list[str | Amount] = [f"{' and '.join(dict.fromkeys(kind.names))}, {often}"]
+        for each in kind.classes[:_MAX_CLASSES]:
+            parts += [
+                f"{': ' if len(parts) == 1 else ', '}{each.text} has factor ",
+                bare(each.ratio),
+            ]
+        parts += [", other outputs have smaller ones"] * (len(kind.classes) > _MAX_CLASSES)
+        run = _run(kind, names) if kind is _worst(kinds) else None
+        remarks.append(Remark("by part" if k == 0 else "", Phrase.of(*parts), run))
     return remarks
+
+
+def _worst(kinds: Sequence[Kind]) -> Kind:
+    """Return the kind of runs with the output of the largest loss."""
+    ratios = {kind.classes[0].ratio: kind for kind in reversed(kinds)}
+    finite = [ratio for ratio in ratios if ratio is not None]
+    return ratios[None if None in ratios else max(finite, key=cmp_to_key(compare))]
+
+
+def _run(kind: Kind, names: tuple[str, str]) -> TracedRun | None:
+    """Return the most probable run of a part with its output of the largest loss."""
+    part, shown = kind.part, kind.classes[0].likeliest.shown
+    left, right = named_states(part.chain, names)
+    if min(left, right) < 0:
+        return None
+    return part.part("run", lambda: first_traced(part, [shown], (left, right)))
 
 
 def _likeliest(epsilon: Budget | None, kinds: Sequence[Kind]) -> list[Remark]:

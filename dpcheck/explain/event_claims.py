@@ -55,7 +55,6 @@ from dpcheck.explain.minimal import (
 from dpcheck.explain.pairs import ShownPair
 from dpcheck.explain.rules import rules_of
 from dpcheck.explain.runs.attribution import by_input, by_output, is_over
-from dpcheck.explain.runs.passed_states import passed_states
 from dpcheck.explain.runs.traced_run import traced_run
 from dpcheck.explain.subject import Subject
 from dpcheck.limits import Limits
@@ -67,7 +66,6 @@ from dpcheck.logic.claims import (
     TightDelta,
     TightEpsilon,
 )
-from dpcheck.model.program import Mechanism
 from dpcheck.records import replace
 
 _LISTED = 4
@@ -148,11 +146,8 @@ def _one_sided(run: TracedRun | None) -> str:
 def _attributed(shown: ShownPair, cells: InputCells, subject: Subject) -> dict[str, Any]:
     """Return where the ratio comes from; a run that is all of the output says it alone."""
     limits = subject.limits
-    if isinstance(subject.target, Mechanism):
-        sequence, pair = shown.sequences[0], (shown.left, shown.right)
-        run = subject.part("run", lambda: traced_run(subject, sequence, pair))
-    else:
-        run = subject.part("run", lambda: passed_states(shown, subject))
+    sequence, pair = shown.sequences[0], (shown.left, shown.right)
+    run = subject.part("run", lambda: traced_run(subject, sequence, pair))
     if run is not None and run.share.exact == "1" and not run.elsewhere:
         return {"run": run}
     least = 2 if run is not None else 1

@@ -126,12 +126,12 @@ def _explain_one(subject: Subject, example: Counterexample) -> Explanation | Non
 
 def _explain_arranged(subject: Subject, example: Counterexample) -> Explanation | None:
     """Return why a claim about an arrangement is violated: one of one run is about its chain."""
-    (chain, distance, times), *more = subject.parts
+    (alone, distance, times), *more = subject.parts
     if times == 1 and not more:
+        chain = alone.chain
         grouped = at_distance(chain, distance, subject.limits)
         truths = Truths(grouped, subject.limits)  # of the neighbors of a group
-        alone = replace(subject, chain=grouped, truths=truths, parts=())
-        made = _explain_one(alone, example)
+        made = _explain_one(replace(alone, chain=grouped, truths=truths), example)
         if made is None or made.neighbors is None or distance == 1:
             return made
         between = subject.part("between", lambda: _between(chain, made.neighbors))

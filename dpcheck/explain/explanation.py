@@ -117,6 +117,8 @@ class InputStep:
 class RunStep:
     """A step of a run: a draw, an output, its end where the right goes on, or a chain's state.
 
+    A `query` is what an analyst asks, who chooses it as the strategy says.
+
     `reads` are the variables whose different values the step depends on. `left` and `right` are its
     probabilities, None where there is nothing to draw, and the right one where the run got
     elsewhere. `times` equal steps stand in a row. `note` says where the right side goes instead,
@@ -124,7 +126,7 @@ class RunStep:
     """
 
     line: Line | None
-    kind: Literal["draw", "output", "end", "passing"]
+    kind: Literal["draw", "output", "query", "end", "passing"]
     variable: str
     value: str
     reads: tuple[Difference, ...] = ()

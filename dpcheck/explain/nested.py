@@ -152,7 +152,7 @@ def _failing(subject: Subject, nested: Nested) -> Inner | None:
         origin = subject.explored.origin(way[-1][0])
         line = "" if origin is None else f" (line {origin.line})"
         said += [" after ", OutputSequence(outputs), f"{line}, {left} against {right}"]
-        said.append(", by equal draws")
+        said.append(", equal draws")
     else:
         said.append(f"{' at the inputs' * is_program}, {left} against {right}")
     event, failing_there = formula.path, inequality_of(p, q, formula.epsilon, formula.delta)

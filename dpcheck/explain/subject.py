@@ -26,8 +26,8 @@ class Subject:
     """A claim, its target explored, and the limits of explaining it.
 
     `chain` has the labels of the claim's atoms, `truths` what was computed of formulas on it.
-    `parts` are the chains of an arrangement, each with the distance of its neighbors and the number
-    of its runs; `measures` what the outputs of states are measured by; `value` what the claim
+    `parts` are those of an arrangement, each alone, with the distance of its neighbors and the
+    number of its runs; `measures` what outputs of states are measured by; `value` what the claim
     bounds, if it was found beside the verdict. `ask` finds another quantity of the target. Of a
     target that `is_window` some of the inputs were looked at, of infinitely many, and of an endless
     stream the first outputs, as many as `n_outputs` says. `omitted` gathers the parts of the
@@ -41,7 +41,7 @@ class Subject:
     chain: Chain
     truths: Truths
     limits: Limits
-    parts: Sequence[tuple[Chain, int, int]] = ()
+    parts: Sequence[tuple[Subject, int, int]] = ()
     measures: Measures = field(default_factory=Measures)
     value: Amount | None = None
     ask: Callable[[QuantityValue], Amount | None] = lambda _: None

@@ -20,7 +20,13 @@ from dpcheck.limits import Limit, LimitReached, Limits, RunLimits, too_large
 from dpcheck.logic.claims import QuantityValue
 from dpcheck.model.program import Mechanism, Target
 from dpcheck.pipeline.claims.explorations import Explorations
-from dpcheck.pipeline.claims.outcomes import Ready, decided, made_ready, outcome_of
+from dpcheck.pipeline.claims.outcomes import (
+    Ready,
+    decided,
+    explored_part,
+    made_ready,
+    outcome_of,
+)
 from dpcheck.pipeline.conditions import condition_of
 from dpcheck.pipeline.evidence.witnesses import Heading, everywhere, lacking, witnessed
 from dpcheck.records import dataclass, field, replace
@@ -30,6 +36,7 @@ from dpcheck.resolve import ResolvedCheck
 
 if TYPE_CHECKING:
     from dpcheck.explain import Detail, Explanation
+    from dpcheck.explain.subject import Subject
 
 
 def is_selected(check: ResolvedCheck, pattern: str | None) -> bool:
@@ -180,11 +187,12 @@ def _explained(
     ready.truths.limits = limits = short_limits(limits)
     subject = Subject(
         *(check.claim, check.at, check.target, ready.explored, ready.chain),
-        *(ready.truths, limits, ready.parts, ready.measures, outcome.value),
+        *(ready.truths, limits, (), ready.measures, outcome.value),
         ask=partial(_asked, ready, limits),
         is_window=ready.whole is not None,
         detail=detail,
     )
+    subject = replace(subject, parts=[*_parts_alone(ready, subject, limits)])
     found, whole = explain(subject, outcome), ready.explored.whole
     if found is not None and found.others is not None and whole is not None:
         # Of each block those pairs were kept that exceed the budget most.
@@ -195,6 +203,19 @@ def _explained(
         smaller = subject.part("also", lambda: smaller_model(check, n_inputs, limits))
         found = replace(found, also=tuple(starmap(Setting, (smaller or {}).items())))
     return found, tuple(subject.faults.values())
+
+
+def _parts_alone(
+    ready: Ready, subject: Subject, limits: Limits
+) -> Iterator[tuple[Subject, int, int]]:
+    """Yield the parts of an arrangement, each as the subject of the claim."""
+    check = ready.check
+    for part, (chain, distance, times) in zip(check.parts, ready.parts, strict=True):
+        alone = subject
+        if part.target is not check.parts[0].target:
+            explored = explored_part(check, part.target, ready.explorations, limits)
+            alone = replace(subject, target=part.target, explored=explored, chain=chain)
+        yield alone, distance, times
 
 
 def _asked(ready: Ready, limits: Limits, claim: QuantityValue) -> Amount | None:

@@ -31,12 +31,16 @@ class Row:
 
 
 def row_lines(rows: Sequence[Row], indent: int = 8) -> Iterator[Line]:
-    """Yield labels with texts that begin in one column, folded below it."""
-    column = max([LEAST_LABEL, *(width(row.label) for row in rows)])
-    hang = indent + column + 2
+    """Yield labels with texts that begin in one column, folded below it.
+
+    Blanks before a label move the whole row.
+    """
+    column = max([LEAST_LABEL, *(width(row.label.strip()) for row in rows)]) + 2
     for row in rows:
+        reach = column + len(row.label) - len(row.label.lstrip())
+        hang = indent + reach
         label = Piece(row.label, "help" if row.label == "help" else "faint")
-        gap = " " * (column - width(row.label) + 2)
+        gap = " " * (reach - width(row.label))
         text = Piece(row.text, row.role)
         yield line(" " * indent, label, gap, text, hang=None if row.is_fixed else hang)
 

@@ -137,7 +137,13 @@ def test_a_rule_has_the_probabilities_that_its_words_have(seed, tmp_path):
 def test_queries_that_are_fixed_are_no_outputs(tmp_path):
     rounds, forks = explained(FIXED, tmp_path)
     assert re.fullmatch(r"the (first|second) output is (true|false)", rounds.rule.text)
+    assert [step.kind for step in rounds.run.steps] == ["query", "draw", "output"] * 2
+    assert forks.rule.text in {"c = 1 is asked", "d = 1 is asked"}
+
+
+def test_queries_that_are_fixed_are_not_counted_among_outputs(tmp_path):
+    hidden = FIXED.replace("output b\n", "c ~ bernoulli(1/8)\n    output b | c\n")
+    rounds, _ = explained(hidden, tmp_path)
     assert [step.query for step in rounds.by_output[:4]] == ["who", None, "who", None]
     said = by_output_rows(rounds.by_output, rounds.by_output[0].lines[0].file, 80)
-    assert [line.split()[1:4] for line in said[1:]] == [["1", "=", "false"], ["2", "=", "false"]]
-    assert forks.rule.text in {"c = 1 is asked", "d = 1 is asked"}
+    assert [line.split()[1:4] for line in said[1:]] == [["1", "=", "true"], ["2", "=", "true"]]

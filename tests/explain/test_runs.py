@@ -102,6 +102,41 @@ def test_a_run_has_its_share_of_its_outputs(seed, tmp_path):
     assert n_runs
 
 
+def test_of_a_composition_the_run_is_one_of_the_part_that_loses_most(tmp_path):
+    part = "input x in 0..1 adjacent all b ~ bernoulli(1/2) y ~ {x: P, 1 - x: 1 - P} output y"
+    text = f"""mechanism low {{ {part.replace("P", "2/3")} }}
+mechanism high {{ {part.replace("P", "3/4")} }}
+check compose(low, 2, high, 1): dp(ln 3, 1/20)"""
+    (found,) = explained(text, tmp_path)
+    first, second = found.remarks
+    assert first.run is None
+    assert str(second.text).startswith("high, run 3: ")
+    assert [step.line.number for step in second.run.steps] == [2, 2]
+    assert is_priced(second.run) == (Fraction(3, 8), Fraction(1, 8))
+
+
+def test_what_an_analyst_asks_is_no_draw_of_a_run(tmp_path):
+    text = """
+    mechanism m {
+      input x in 0..1
+      adjacent all
+      for i in 1..2 {
+        query p in {2/3, 3/4, 4/5}
+        y ~ {x: p, 1 - x: 1 - p}
+        output y
+      }
+    }
+    check m: dp(ln 3, 1/20)"""
+    (answer,) = answers(text, tmp_path)
+    run, failing = answer.explanation.run, answer.explanation.inequality
+    assert [step.value for step in run.steps if step.kind == "query"] == ["p = 4/5"] * 2
+    assert (
+        is_priced(run)
+        == (exact(failing.p), exact(failing.q))
+        == (Fraction(16, 25), Fraction(1, 25))
+    )
+
+
 def test_of_noise_without_bounds_the_most_probable_run_is_shown(tmp_path):
     model = """
     mechanism m {

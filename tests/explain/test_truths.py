@@ -252,8 +252,8 @@ def test_runs_of_one_kind_are_told_of_together(tmp_path):
     found = compose("compose(m0, 2, m1, 1, m0, 1)", "dp(ln 2, 1/10)", tmp_path)
     assert "in runs 1..2 and 4 +ln(3) for Y" in found.rule.text
     assert [str(each.text) for each in found.remarks] == [
-        "runs 1..2 and 4: Y has factor 3, N has factor 1/3",
-        "run 3: Y has factor 2, N has factor 1/2",
+        "m0, runs 1..2 and 4: Y has factor 3, N has factor 1/3",
+        "m1, run 3: Y has factor 2, N has factor 1/2",
     ]
     found = compose("compose(m0, 2, m0, 1)", "dp(ln 2, 1/10)", tmp_path)
     assert found.rule.text == "at least 2 of the 3 outputs are Y"

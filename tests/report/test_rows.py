@@ -81,7 +81,7 @@ def blocks(rows):
     """Yield the label and the text of each block of rows."""
     found = []
     for row in rows:
-        if row.label:
+        if row.label.strip():
             found.append([row.label, row.text])
         else:
             found[-1][1] += f"\n{row.text}"

@@ -14,6 +14,7 @@ import numpy as np
 
 from dpcheck.chain.chain import Chain
 from dpcheck.chain.sets import distinct
+from dpcheck.check.quantities.seen_pairs import observed
 from dpcheck.check.values.amounts import INFINITE, number_amount
 from dpcheck.check.values.event_text import GOES_ON, STOPPED
 from dpcheck.check.values.verdicts import Amount, Ending, OutputSequence
@@ -22,6 +23,7 @@ from dpcheck.explain.atoms import output_values
 from dpcheck.explain.explanation import Difference, InputStep, Line, OutputStep
 from dpcheck.explain.inputs import InputCells
 from dpcheck.explain.pairs import ShownPair
+from dpcheck.explain.subject import Subject
 from dpcheck.limits import Limits
 from dpcheck.model.offers import fixed_choice
 from dpcheck.model.values import value_text
@@ -102,6 +104,12 @@ def chance(chain: Chain, source: int, shown: OutputSequence) -> Number:
     if shown.ending == "goes on":
         return mass(vector)
     return mass(reached(chain, vector, None, getattr(chain, shown.ending)))
+
+
+def chances(subject: Subject, shown: OutputSequence, states: Sequence[int]) -> list[Number]:
+    """Return the probability of outputs from each of some states."""
+    seen, sources = observed(subject.chain, np.array(states, np.int64), subject.limits)
+    return [chance(seen, source, shown) for source in sources.tolist()]
 
 
 def step_probability(chain: Chain, state: int, transition: int) -> Number:

@@ -8,7 +8,7 @@ from dpcheck.check.formulas.heaviest_runs import heavy_runs
 from dpcheck.check.values.amounts import number_amount
 from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.explain.explanation import RunKind, TracedRun, WeightedRun
-from dpcheck.explain.runs.attribution import chance
+from dpcheck.explain.runs.attribution import chances
 from dpcheck.explain.runs.passed_states import satisfying_run
 from dpcheck.explain.runs.traced_run import first_traced
 from dpcheck.explain.subject import Subject
@@ -54,8 +54,8 @@ def decided(
     Where a formula reads more than outputs, these do not decide it.
     """
     for run in runs:
-        chances = [number_amount(chance(subject.chain, s, run.shown)) for s in states]
-        if chances == [run.probability, run.right][: len(chances)]:
+        known = [*map(number_amount, chances(subject, run.shown, states))]
+        if known == [run.probability, run.right][: len(known)]:
             yield run.shown
 
 

@@ -1,4 +1,4 @@
-"""The most probable run of an explicit chain with the outputs shown: the states that it passes.
+"""The most probable run of an explicit chain, as the states that it passes.
 
 A step has the probability and the line of the row that it is drawn from. The other side passes
 other states, so its own most probable run stands beside it.
@@ -7,16 +7,16 @@ other states, so its own most probable run stands beside it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 import numpy as np
 
 from dpcheck.chain.chain import Chain
 from dpcheck.check.values.amounts import number_amount
-from dpcheck.check.values.event_text import DIVERGED, GOES_ON
+from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.exact import Number, divide, subtract
 from dpcheck.explain.explanation import Line, RunKind, RunStep, TracedRun
-from dpcheck.explain.pairs import ShownPair
-from dpcheck.explain.runs.attribution import chance, step_probability
+from dpcheck.explain.runs.attribution import step_probability
 from dpcheck.explain.runs.likeliest import likeliest
 from dpcheck.explain.subject import Subject
 from dpcheck.logic.formulas import PathFormula
@@ -24,33 +24,38 @@ from dpcheck.logic.formulas import PathFormula
 Passed = tuple[int, int, Number]
 """A state, the one after it, and the probability of that step."""
 
+Run = tuple[list[Passed], Number]
+"""The steps of a run, and its probability."""
 
-def passed_states(shown: ShownPair, subject: Subject) -> TracedRun | None:
-    """Return the most probable run from the left with the event's first sequence, or None."""
-    table = shown.found.evidence.rows.table
-    sequence = shown.event.sequences[0]
-    end = int(table.end[sequence])
-    if end == DIVERGED:
-        return None
-    outputs = table.outputs(sequence)
-    left, right = (
-        _run(subject, state, outputs, ends=end != GOES_ON) for state in (shown.left, shown.right)
-    )
-    if left is None:
-        return None
-    p = chance(shown.seen.chain, shown.sources[0], shown.sequences[0])
+
+def passed_states(
+    subject: Subject, shown: OutputSequence, states: Sequence[int], p: Number
+) -> TracedRun | None:
+    """Return the most probable run from the first state with outputs of probability p, or None.
+
+    Beside it, that of the second state of a pair.
+    """
+    left, *more = (_run(subject, state, shown) for state in states)
+    return None if left is None else _told(subject, left, more, p)
+
+
+def _told(
+    subject: Subject, left: Run, more: Sequence[Run | None], p: Number, of: RunKind = "output"
+) -> TracedRun:
+    """Return a run as the states that it passes, and that of the other side of a pair, if any."""
+    (steps, probability), right = left, more[0] if more else None
     return TracedRun(
-        number_amount(divide(left[1], p)),
-        _steps(subject, left[0]),
+        number_amount(divide(probability, p)),
+        _steps(subject, steps),
         elsewhere=() if right is None else _steps(subject, right[0]),
+        of=of,
     )
 
 
-def _run(
-    subject: Subject, state: int, outputs: Sequence[int], *, ends: bool
-) -> tuple[list[Passed], Number] | None:
-    """Return the steps of the most probable run that shows just these outputs, by their codes."""
-    chain = subject.chain.with_one_end or subject.chain
+def _run(subject: Subject, state: int, shown: OutputSequence) -> Run | None:
+    """Return the steps of the most probable run that shows just these outputs."""
+    chain, outputs = subject.chain.with_one_end or subject.chain, shown.outputs
+    ends, text = shown.ending == "stopped", cache(chain.observation_text)
 
     def following(place: tuple[int, int]) -> Iterator[tuple[Passed, Number, tuple[int, int]]]:
         n_shown, before = place
@@ -59,7 +64,7 @@ def _run(
         for j in range(int(chain.indptr[before]), int(chain.indptr[before + 1])):
             after = int(chain.targets[j])
             code = int(chain.observation[after])
-            if code < 0 or (n_shown < len(outputs) and outputs[n_shown] == code):
+            if code < 0 or (n_shown < len(outputs) and outputs[n_shown] == text(code)):
                 p = step_probability(chain, before, j)
                 yield (before, after, p), p, (n_shown + (code >= 0), after)
 
@@ -83,23 +88,18 @@ def satisfying_run(
     Beside it, that of the second state of a pair.
     """
     truths, is_satisfying = subject.truths, of != "outside"
-    found = [_formula_run(subject, path, state, is_satisfying=is_satisfying) for state in states]
-    if found[0] is None:
-        return None
-    steps, probability = found[0]
-    (p,) = truths.probabilities(path, np.array(states[:1], np.int64))
-    elsewhere = found[1] if len(found) > 1 else None
-    return TracedRun(
-        number_amount(divide(probability, p if is_satisfying else subtract(1, p))),
-        _steps(subject, steps),
-        elsewhere=() if elsewhere is None else _steps(subject, elsewhere[0]),
-        of=of,
+    left, *more = (
+        _formula_run(subject, path, state, is_satisfying=is_satisfying) for state in states
     )
+    if left is None:
+        return None
+    (p,) = truths.probabilities(path, np.array(states[:1], np.int64))
+    return _told(subject, left, more, p if is_satisfying else subtract(1, p), of)
 
 
 def _formula_run(
     subject: Subject, path: PathFormula, state: int, *, is_satisfying: bool
-) -> tuple[list[Passed], Number] | None:
+) -> Run | None:
     """Return the steps of the most probable run from a state until the formula is settled so."""
     from dpcheck.check.formulas.heaviest_runs import PathRests
     from dpcheck.solve.formulas.independent_parts import ALWAYS_FORMULA, NEVER_FORMULA

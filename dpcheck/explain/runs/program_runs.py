@@ -28,7 +28,8 @@ from dpcheck.limits import Limits
 from dpcheck.model import program
 from dpcheck.model.evaluation import evaluate, truth
 from dpcheck.model.expressions import reads
-from dpcheck.model.values import ArrayValue, Value, value_key, value_text
+from dpcheck.model.offers import shown_text
+from dpcheck.model.values import ArrayValue, Value, value_key
 from dpcheck.records import dataclass
 
 Environment = Mapping[str, Value]
@@ -108,6 +109,12 @@ class ProgramRuns:
                 )
             }
         return self._draws[key]
+
+    def is_chosen(self, node: int) -> bool:
+        """Return whether a draw is what an analyst chooses to ask: it is shown as that next."""
+        draw = self.nodes[node]
+        shown = self.nodes[draw.next] if isinstance(draw, program.Sample) else None
+        return isinstance(shown, program.Output) and shown.query == "adaptive"
 
     def shown(self, place: Place) -> Value:
         """Return the value that an output shows."""
@@ -217,5 +224,5 @@ def _is_told(shown: Value, text: str) -> bool:
     """
     far = re.fullmatch(r"([<>]) (-?\d+)", text)
     if far is None or not isinstance(shown, int):
-        return value_text(shown) == text
+        return shown_text(shown) == text
     return shown > int(far[2]) if far[1] == ">" else shown < int(far[2])

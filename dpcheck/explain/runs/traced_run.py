@@ -17,12 +17,14 @@ from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.exact import Number, divide
 from dpcheck.explain.explanation import Difference, Line, RunStep, TracedRun
 from dpcheck.explain.inputs import input_cells
-from dpcheck.explain.runs.attribution import chance, factor_amount
+from dpcheck.explain.runs.attribution import chances, factor_amount
+from dpcheck.explain.runs.passed_states import passed_states
 from dpcheck.explain.runs.program_runs import Environment, FoundRun, Place, ProgramRuns, Step
 from dpcheck.explain.subject import Subject
 from dpcheck.model import program
 from dpcheck.model.evaluation import Fault, evaluate
 from dpcheck.model.expressions import Const
+from dpcheck.model.offers import shown_text
 from dpcheck.model.values import Value, value_key, value_text
 from dpcheck.records import replace
 
@@ -42,17 +44,26 @@ def first_traced(
 
 
 def traced_run(subject: Subject, shown: OutputSequence, states: Sequence[int]) -> TracedRun | None:
-    """Return the most probable run of a program that shows some outputs, or None.
+    """Return the most probable run from the first state that shows some outputs, or None.
 
-    It is from the first state; of a pair of neighbors it is priced from the second, too.
+    Of a pair of neighbors a program's is priced from the second, too.
     """
-    mechanism, chances = subject.target, [chance(subject.chain, s, shown) for s in states]
-    if (
-        not isinstance(mechanism, program.Mechanism)
-        or shown.ending == "diverged"
-        or chances[0] == 0
-    ):
+    known = chances(subject, shown, states)
+    if shown.ending == "diverged" or known[0] == 0:
         return None
+    if not isinstance(subject.target, program.Mechanism):
+        return passed_states(subject, shown, states, known[0])
+    return _of_program(subject, subject.target, shown, states, known)
+
+
+def _of_program(
+    subject: Subject,
+    mechanism: program.Mechanism,
+    shown: OutputSequence,
+    states: Sequence[int],
+    known: Sequence[Number],
+) -> TracedRun | None:
+    """Return the most probable run of a program, whose outputs have the probabilities known."""
     written = mechanism.nodes
     window, cells = subject.explored.window, input_cells(subject.explored)
     low, high = (0, 0) if window is None else window.shown
@@ -69,7 +80,7 @@ def traced_run(subject: Subject, shown: OutputSequence, states: Sequence[int]) -
     begin = runs.begin(left), None if right is None else runs.begin(right)
     steps, is_same = _priced(runs, found, found, begin)
     elsewhere, cut = None, ""
-    if right is not None and chances[1] == 0:
+    if right is not None and known[1] == 0:
         with suppress(Fault):  # of a program that is not made for other noise
             cut = _cut(mechanism, runs, found, (left, right), shown)
     elif right is not None and not is_same:
@@ -78,10 +89,14 @@ def traced_run(subject: Subject, shown: OutputSequence, states: Sequence[int]) -
             steps, _ = _priced(runs, found, elsewhere, begin)
             elsewhere = None
     return TracedRun(
-        number_amount(divide(found.probability, chances[0])),
+        number_amount(divide(found.probability, known[0])),
         _folded([step for step in steps if not _is_equal(step)]),
         _folded([step for step in steps if _is_equal(step)]),
-        () if elsewhere is None else _folded([_plain(runs, step) for step in elsewhere.steps]),
+        ()
+        if elsewhere is None
+        else _folded(
+            [_plain(runs, step) for step in elsewhere.steps if not runs.is_chosen(step.node)]
+        ),
         cut,
     )
 
@@ -159,12 +174,13 @@ def _folded(steps: list[RunStep]) -> tuple[RunStep, ...]:
 
 def _plain(runs: ProgramRuns, step: Step) -> RunStep:
     node = runs.nodes[step.node]
-    value, line = value_text(step.value), Line(node.span.source.name, node.span.line)
+    value, line = shown_text(step.value), Line(node.span.source.name, node.span.line)
     if isinstance(node, program.Sample):
         price = number_amount(step.probability)
         place = _as_written(node.target) or node.span.text.partition("~")[0].strip()
         return RunStep(line, "draw", place, value, left=price)
-    return RunStep(line, "output", "", value)
+    is_query = isinstance(node, program.Output) and node.query is not None
+    return RunStep(line, "query" if is_query else "output", "", value)
 
 
 def _as_written(name: str) -> str:
@@ -202,7 +218,7 @@ def _priced(
             made = _step(runs, made, (step, own), left, right)
             is_over = made.factor is not None and made.factor.exact == "inf"
             right = None if is_over else runs.after(right, own.value)
-        steps.append(made)
+        steps += [] if runs.is_chosen(step.node) else [made]
         left = runs.after(left, step.value)
     if left is None or right is None or runs.kind(left) != "end" or runs.kind(right) == "end":
         return steps, right is not None
@@ -236,7 +252,7 @@ def _step(
     """Return a step of the left's run at a place where the right is as well."""
     reads, (step, own) = _different(runs, left, right), steps
     if isinstance(runs.nodes[step.node], program.Output):
-        there = value_text(runs.shown(right))
+        there = shown_text(runs.shown(right))
         if there == made.value:
             return made
         infinite = factor_amount(1, 0)

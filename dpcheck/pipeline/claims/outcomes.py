@@ -17,7 +17,7 @@ from dpcheck.explore.explored import with_less_told
 from dpcheck.explore.tails.tails import WindowTooSmall
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic.claims import Claim, ForAll, QuantityValue
-from dpcheck.model.program import Mechanism
+from dpcheck.model.program import Mechanism, Target
 from dpcheck.model.values import Value, value_text
 from dpcheck.pipeline.claims.explorations import Explorations, measures_of
 from dpcheck.pipeline.claims.shown_numbers import (
@@ -267,10 +267,16 @@ def _parts(
     for part in check.parts:
         chain = first
         if part.target is not check.parts[0].target:
-            alone = replace(check, target=part.target, kept_inputs=())
-            explored = explorations.explored(alone, limits)
+            explored = explored_part(check, part.target, explorations, limits)
             if is_told_in_kinds(explored, check.claim):
                 raise undecided_beyond(explored)
             chain = explored.chain
         found.append((chain, part.distance, part.times))
     return found
+
+
+def explored_part(
+    check: ResolvedCheck, target: Target, explorations: Explorations, limits: Limits
+) -> Explored:
+    """Return the chain of a part of an arrangement that is not the first."""
+    return explorations.explored(replace(check, target=target, kept_inputs=()), limits)

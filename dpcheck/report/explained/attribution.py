@@ -65,9 +65,9 @@ def _folded(text: str, room: int) -> list[str]:
             lines[-1] += f" {word}"
             continue
         lines += [""] * bool(lines[-1])
-        for char in word:
-            lines += [""] * (width(lines[-1] + char) > room)
-            lines[-1] += char
+        for part in [word] if word.startswith("≈") else word:  # no number is broken
+            lines += [""] * (lines[-1] != "" and width(lines[-1] + part) > room)
+            lines[-1] += part
     return lines if len(lines) <= _MOST_LINES else [*lines[: _MOST_LINES - 1], "…"]
 
 
@@ -223,6 +223,8 @@ def _step_cells(step: RunStep, file: str, *, is_possible: bool) -> Cells:
         case "draw":
             said = f"{step.variable} = {step.value}"
             said += f" | {step.right_value}" if step.right_value else ""
+        case "query":
+            said = f"asks {step.value}"
         case "output":
             said = f"output {step.value}"
             said += f" | output {step.right_value}" if step.right_value else ""

@@ -157,7 +157,7 @@ def _attacker(gain: Attacker) -> str:
         fewest, most = gain.n_runs
         often = f"at most {most:,}" if fewest == 1 < most else f"{fewest:,} to {most:,}"
         often = f"{most:,}" if fewest == most else often
-        sure = f"; 99 % sure after {often} run{'s' * (most > 1)} on one input"
+        sure = f"; 99 % right after {often} run{'s' * (most > 1)} on one input"
 
     def written(longest: int, _: int) -> str:
         return f"prior 1/2 becomes {readable(gain.posterior, longest)}{sure}"
@@ -223,9 +223,9 @@ def _table(label: str, rows: Iterable[str]) -> Iterator[Row]:
 def _run(run: TracedRun, file: str, first: Sequence[str], *, indent: str = "") -> Iterator[Row]:
     label = "the run" if run.share.exact == "1" else "a run"
     first = first if run.shown is None else [sequence_text(run.shown)]
-    rows = [*((f"for {text}", False) for text in first), *run_rows(run, file, _ROOM)]
+    rows = [*((f"for {text}", False) for text in first), *run_rows(run, file, _ROOM - len(indent))]
     for k, (text, is_fixed) in enumerate(rows):
-        yield Row("" if k else indent + label, text, is_fixed=is_fixed)
+        yield Row(indent + label * (k == 0), text, is_fixed=is_fixed)
 
 
 def _rule(rule: Rule, told: Inequality | None) -> str:

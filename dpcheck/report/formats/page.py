@@ -8,18 +8,18 @@ of the user's pass through `_text`, and nothing else writes one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 from html import escape
 from importlib.resources import files
 from itertools import groupby
 
-from dpcheck.check.values.verdicts import Amount, Cell, Counterexample, Run, Violated
+from dpcheck.check.values.verdicts import Amount, Cell, Violated
+from dpcheck.explain.explanation import as_found
 from dpcheck.report.answers import Answer, Portrait, Summary
 from dpcheck.report.characters import visible
 from dpcheck.report.explained.lines import explanation_rows
 from dpcheck.report.formats.chain_drawing import chain_svg
 from dpcheck.report.formats.findings import Checkout, Finding, claim_text, findings, sentence
-from dpcheck.report.notation import amount_text, event_text, number_text, sequence_text
+from dpcheck.report.notation import amount_text, event_text, number_text
 from dpcheck.report.plot import Profile, profiles_svg
 from dpcheck.report.styled import plain
 from dpcheck.report.tables import Row
@@ -134,14 +134,10 @@ def _article(answer: Answer, attributes: str) -> Iterator[str]:
     covers = " · ".join((*answer.covers, f"line {answer.line}"))
     yield f'<p class="faint">{_text(covers)}</p>'
     verdict = answer.outcome.verdict
-    if answer.explanation is not None:
-        rows = [
-            (_text(row.label), _explained(row))
-            for row in explanation_rows(answer.explanation, answer.file)
-        ]
+    if isinstance(verdict, Violated):
+        found = answer.explanation or as_found(verdict.counterexample)
+        rows = [(_text(row.label), _explained(row)) for row in explanation_rows(found, answer.file)]
         yield from _table("Counterexample", ("", ""), rows)
-    elif isinstance(verdict, Violated):
-        yield from _counterexample(verdict.counterexample)
     if answer.table is not None:
         cells = [[_cell(cell) for cell in row] for row in answer.table.rows]
         yield from _table(answer.table.name, answer.table.columns, cells)
@@ -154,33 +150,6 @@ def _article(answer: Answer, attributes: str) -> Iterator[str]:
 def _explained(row: Row) -> str:
     """Return a row of an explanation; one of a table in it keeps its columns."""
     return f"<pre>{_text(row.text)}</pre>" if row.is_fixed else _text(row.text)
-
-
-def _counterexample(found: Counterexample) -> Iterator[str]:
-    rows = [("event", event_text(found.event))]
-    for state, amount in zip(found.states, found.probabilities, strict=False):
-        rows.append((f"from {state}", amount_text(amount)))
-    rows.append(("fails", str(found.requirement)))
-    if found.ratio is not None:
-        rows.append(("ratio", amount_text(found.ratio)))
-    if found.excess is not None:
-        rows.append(("over the budget", amount_text(found.excess)))
-    cells = [(_text(name), _text(text)) for name, text in rows if text]
-    yield from _table("Counterexample", ("", ""), cells)
-    if found.runs:
-        runs = sorted(found.runs, key=_contribution, reverse=True)
-        columns = ("Run", *(f"from {state}" for state in found.states))
-        outputs = [
-            (_text(sequence_text(run.shown)), *(_text(amount_text(p)) for p in run.probabilities))
-            for run in runs
-        ]
-        yield from _table("Runs, the largest contribution first", columns, outputs)
-
-
-def _contribution(run: Run) -> Decimal:
-    """Return how much likelier a run is on the first side."""
-    first, *others = (Decimal(amount.decimal) for amount in run.probabilities)
-    return first - sum(others)
 
 
 def _cell(cell: Cell) -> str:
