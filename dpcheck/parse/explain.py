@@ -108,16 +108,49 @@ def innermost_openers(tokens: list[Token]) -> list[int | None]:
     """Return, for each token, the index of the innermost bracket that is open before it."""
     found: list[int | None] = []
     stack: list[int] = []
-    closers = frozenset(CLOSER_OF.values())
     for i, token in enumerate(tokens):
         found.append(stack[-1] if stack else None)
         if token.type in ("MECHANISM", "CHAIN", "CONST", "PARAM", "FUN", "DIST", "IMPORT"):
             stack.clear()
         elif token.type in CLOSER_OF or token.type == "PATTERN_OPEN":
             stack.append(i)
-        elif token.type in closers and stack:
+        elif token.type in CLOSER_OF.values() and stack:
             stack.pop()
     return found
+
+
+class _Place(NamedTuple):
+    """A token that the grammar does not accept, what is around it, and what could stand there.
+
+    `opener` is the index of the innermost bracket open there.
+    """
+
+    tokens: list[Token]
+    i: int
+    opener: int | None
+    source: SourceText
+    accepts: Accepts
+
+    def token(self, offset: int = 0) -> Token:
+        """Return the token so far behind this one, a bad one where there is none."""
+        at = self.i + offset
+        return self.tokens[at] if at >= 0 else Token(BAD, "", 0, 0)
+
+    def span(self, offset: int = 0) -> Span:
+        """Return the place of the token so far behind this one."""
+        return _span(self.token(offset), self.source)
+
+    def begins_line(self, offset: int = 0) -> bool:
+        """Return whether the token so far behind this one is the first of its line."""
+        return begins_line(self.tokens, self.i + offset, self.source)
+
+    def begins_statement(self) -> bool:
+        """Return whether what was read may be a name that a statement begins with."""
+        return self.accepts("ASSIGN") and self.accepts("TILDE")
+
+
+def _span(token: Token, source: SourceText) -> Span:
+    return Span(source, token.start, token.end)
 
 
 def mistake_at(
@@ -128,8 +161,7 @@ def mistake_at(
     `opener` is the index of the innermost bracket open there; `accepts` tells which types of
     token could stand there.
     """
-    token = tokens[i]
-    span = Span(source, token.start, token.end)
+    here = _Place(tokens, i, opener, source, accepts)
     for explain in (
         _equals_sign,
         _word_elsewhere,
@@ -139,173 +171,155 @@ def mistake_at(
         _operator_alone,
         _two_statements,
         _misplaced,
+        _bracket,
     ):
-        found = explain(tokens, i, span, accepts)
+        found = explain(here)
         if found is not None:
             return found
-    bracket = _bracket(tokens, i, span, opener, accepts)
-    if bracket is not None:
-        return Explained(bracket)
-    edit = _edit(tokens, i, opener, accepts)
-    if _wants_path(accepts) and begins_line(tokens, i, source):
+    edit = _edit(here)
+    if _wants_path(accepts) and here.begins_line():
         place = Span(source, tokens[i - 1].end, tokens[i - 1].end)
         return Explained(Unexpected(place, ("`[`",), "the end of the line", edit), is_before=True)
     expected = tuple(_expected(accepts)) or ("the end of the text",)
-    return Explained(Unexpected(span, expected, _shown(token), edit))
+    return Explained(Unexpected(here.span(), expected, _shown(here.token()), edit))
 
 
-def _equals_sign(tokens: list[Token], i: int, span: Span, accepts: Accepts) -> Explained | None:
-    match tokens[i].type:
-        case "EQ" if accepts("ASSIGN"):
-            return Explained(WrongEqualsSign(span, "="), "ASSIGN")
-        case "ASSIGN" if accepts("EQ"):
-            return Explained(WrongEqualsSign(span, ":="), "EQ")
+def _equals_sign(here: _Place) -> Explained | None:
+    match here.token().type:
+        case "EQ" if here.accepts("ASSIGN"):
+            return Explained(WrongEqualsSign(here.span(), "="), "ASSIGN")
+        case "ASSIGN" if here.accepts("EQ"):
+            return Explained(WrongEqualsSign(here.span(), ":="), "EQ")
         case _:
             return None
 
 
-def _word_elsewhere(tokens: list[Token], i: int, span: Span, accepts: Accepts) -> Explained | None:
+def _word_elsewhere(here: _Place) -> Explained | None:
     """Explain a statement that another language has."""
-    before = tokens[i - 1] if i else Token(BAD, "", 0, 0)
-    if before.text not in WORDS_ELSEWHERE or not (accepts("ASSIGN") and accepts("TILDE")):
+    before = here.token(-1)
+    if before.text not in WORDS_ELSEWHERE or not here.begins_statement():
         return None
-    place = Span(span.source, before.start, before.end)
     edit = f"there is no `{before.text}`: {WORDS_ELSEWHERE[before.text]}"
-    return Explained(Unexpected(place, ("a statement",), _shown(before), edit))
+    return Explained(Unexpected(here.span(-1), ("a statement",), _shown(before), edit))
 
 
-def _misspelt(tokens: list[Token], i: int, span: Span, accepts: Accepts) -> Explained | None:
+def _misspelt(here: _Place) -> Explained | None:
     """Explain a word that looks like a keyword: what begins an item, or a statement just before."""
-    token = tokens[i]
-    if token.type == "NAME" and accepts("MECHANISM") and accepts("IMPORT"):
-        close = _similar_word(token.text, ITEM_WORDS | {"FOR"})
-        return None if close is None else _meant(token, span.source, close, is_before=False)
-    if i == 0 or tokens[i - 1].type != "NAME":
+    kind = here.token().type
+    if kind == "NAME" and here.accepts("MECHANISM") and here.accepts("IMPORT"):
+        return _meant(here, 0, ITEM_WORDS | {"FOR"})
+    if here.token(-1).type != "NAME" or not (here.accepts("ARROW") or here.begins_statement()):
         return None
-    if not (accepts("ARROW") or (accepts("ASSIGN") and accepts("TILDE"))):
+    if kind not in EXPRESSION_STARTS | {"STRING", "OPEN_BRACE"}:
         return None
-    if token.type not in EXPRESSION_STARTS | {"STRING", "OPEN_BRACE"}:
-        return None
-    before = tokens[i - 1]
-    close = _similar_word(before.text, MECHANISM_STARTS | CHAIN_WORDS)
-    if close is None:
-        close = _similar_word(before.text, POLICY_TOKENS)
-    return None if close is None else _meant(before, span.source, close, is_before=True)
+    meant = _meant(here, -1, MECHANISM_STARTS | CHAIN_WORDS)
+    return _meant(here, -1, POLICY_TOKENS) if meant is None else meant
 
 
-def _meant(token: Token, source: SourceText, word: str, *, is_before: bool) -> Explained:
-    place = Span(source, token.start, token.end)
-    mistake = Unexpected(place, (f"`{word}`",), _shown(token), f"did you mean `{word}`?")
-    return Explained(mistake, is_before=is_before)
-
-
-def _similar_word(text: str, kinds: AbstractSet[str]) -> str | None:
-    """Return the keyword that a word is nearly, whatever the case of its letters."""
-    if text in WORDS_ELSEWHERE:
+def _meant(here: _Place, offset: int, kinds: AbstractSet[str]) -> Explained | None:
+    """Explain a word that is nearly a keyword, whatever the case of its letters."""
+    token = here.token(offset)
+    if token.text in WORDS_ELSEWHERE:
         return None
     from difflib import get_close_matches
 
     words = sorted(TEXT_OF[kind] for kind in kinds if TEXT_OF[kind].isalpha())
-    close = get_close_matches(text.lower(), words, n=1, cutoff=0.75)
-    return close[0] if close else None
+    for word in get_close_matches(token.text.lower(), words, n=1, cutoff=0.75):
+        mistake = Unexpected(
+            here.span(offset), (f"`{word}`",), _shown(token), f"did you mean `{word}`?"
+        )
+        return Explained(mistake, is_before=offset < 0)
+    return None
 
 
-def _name(tokens: list[Token], i: int, span: Span, accepts: Accepts) -> Explained | None:
+def _name(here: _Place) -> Explained | None:
     """Explain a keyword where a name is meant; reading goes on as if it were one."""
-    token = tokens[i]
+    token, accepts = here.token(), here.accepts
     if WORDS.get(token.text) != token.type or not accepts("NAME"):
         return None
     wants_expression = accepts("NUMBER")
     is_operator_word = token.type in OPERATOR_MEANINGS
-    if wants_expression and not is_operator_word:
-        return None
-    if not is_operator_word and begins_line(tokens, i, span.source):
+    if not is_operator_word and (wants_expression or here.begins_line()):
         return None
     meaning = OPERATOR_MEANINGS.get(token.type, "a word of the language")
-    is_bound = tokens[i - 1].type == "OPEN" and tokens[i + 1].type == "IN"
+    is_bound = here.token(-1).type == "OPEN" and here.token(1).type == "IN"
     can_quote = accepts("STRING") and (wants_expression or not accepts("OPEN_BRACE"))
     can_quote = can_quote and not is_bound
-    return Explained(KeywordAsName(span, token.text, meaning, can_quote, is_operator_word), "NAME")
+    mistake = KeywordAsName(here.span(), token.text, meaning, can_quote, is_operator_word)
+    return Explained(mistake, "NAME")
 
 
-def _declaration_inside(
-    tokens: list[Token], i: int, span: Span, accepts: Accepts
-) -> Explained | None:
+def _declaration_inside(here: _Place) -> Explained | None:
     """Explain a declaration among the statements on a line, where one may begin."""
-    is_declaration = tokens[i].type in ("CONST", "FUN", "DIST") and tokens[i + 1].type == "NAME"
-    if not is_declaration or begins_line(tokens, i, span.source) or not accepts("SEMICOLON"):
+    token = here.token()
+    is_declaration = token.type in ("CONST", "FUN", "DIST") and here.token(1).type == "NAME"
+    if not is_declaration or here.begins_line() or not here.accepts("SEMICOLON"):
         return None
-    return Explained(Misplaced(span, tokens[i].text, "at the top level of the file"))
+    return Explained(Misplaced(here.span(), token.text, "at the top level of the file"))
 
 
-def _operator_alone(tokens: list[Token], i: int, span: Span, _: Accepts) -> Explained | None:
+def _operator_alone(here: _Place) -> Explained | None:
     """Explain an operator word just before, which was probably meant as a symbol."""
-    before = tokens[i - 1] if i else None
-    if before is None or before.type not in OPERATOR_MEANINGS:
+    before, kind = here.token(-1), here.token().type
+    meaning = OPERATOR_MEANINGS.get(before.type)
+    if meaning is None or kind in EXPRESSION_STARTS:
         return None
-    kind = tokens[i].type
-    if kind in EXPRESSION_STARTS or (kind == "OPEN_BRACKET" and before.type in ("P", "D", "E")):
+    if kind == "OPEN_BRACKET" and before.type in ("P", "D", "E"):
         return None
     if before.type in TEMPORAL and kind in ("LE", "LT", "GE", "GT"):
         return None  # a bound of steps
-    place = Span(span.source, before.start, before.end)
-    meaning = OPERATOR_MEANINGS[before.type]
-    return Explained(KeywordAsName(place, before.text, meaning, True, True))
+    return Explained(KeywordAsName(here.span(-1), before.text, meaning, True, True))
 
 
-def _two_statements(tokens: list[Token], i: int, span: Span, accepts: Accepts) -> Explained | None:
+def _two_statements(here: _Place) -> Explained | None:
     """Explain a name left over at the end of a line: the fault is there, not on the next one."""
-    before = tokens[i - 1] if i else None
-    if before is None or before.type != "NAME" or begins_line(tokens, i - 1, span.source):
+    before = here.token(-1)
+    if before.type != "NAME" or here.begins_line(-1) or not here.begins_statement():
         return None
-    ends = tokens[i].type in (END, "CLOSE_BRACE") or begins_line(tokens, i, span.source)
-    if not ends or not (accepts("ASSIGN") and accepts("TILDE")):
+    if here.token().type not in (END, "CLOSE_BRACE") and not here.begins_line():
         return None
-    if tokens[i - 2].type in ("OPEN_BRACE", "CLOSE_BRACE", "SEMICOLON", "VAR"):
+    if here.token(-2).type in ("OPEN_BRACE", "CLOSE_BRACE", "SEMICOLON", "VAR"):
         return None
-    place = Span(span.source, before.start, before.end)
     expected = ("an operator", "the end of the statement")
-    return Explained(Unexpected(place, expected, _shown(before)), is_before=True)
+    return Explained(Unexpected(here.span(-1), expected, _shown(before)), is_before=True)
 
 
-def _misplaced(tokens: list[Token], i: int, span: Span, accepts: Accepts) -> Explained | None:
+def _misplaced(here: _Place) -> Explained | None:
     """Explain a statement or declaration at the start of a line of the wrong kind of block."""
-    token = tokens[i]
+    token = here.token()
     home = HOMES.get(token.type)
-    in_a_list = accepts("SEMICOLON") and not accepts("PLUS")
+    in_a_list = here.accepts("SEMICOLON") and not here.accepts("PLUS")
     if home is None or not in_a_list:
         return None
-    return Explained(Misplaced(span, token.text, home))
+    return Explained(Misplaced(here.span(), token.text, home))
 
 
-def _bracket(
-    tokens: list[Token], i: int, span: Span, opener: int | None, accepts: Accepts
-) -> Mistake | None:
+def _bracket(here: _Place) -> Explained | None:
     """Explain a bracket that is not closed, or closes nothing."""
-    token = tokens[i]
+    tokens, token, span, opener = here.tokens, here.token(), here.span(), here.opener
     is_closer = token.type in CLOSER_OF.values()
-    if is_closer and (opener is None or (accepts("MECHANISM") and accepts("SEMICOLON"))):
-        return UnmatchedBracket(span, token.text)
+    in_items = here.accepts("MECHANISM") and here.accepts("SEMICOLON")
+    if is_closer and (opener is None or in_items):
+        return Explained(UnmatchedBracket(span, token.text))
     if opener is None:
         return None
     bracket = tokens[opener]
     closer = CLOSER_OF["OPEN" if bracket.type == "PATTERN_OPEN" else bracket.type]
-    place = Span(span.source, bracket.start, bracket.end)
+    place = _span(bracket, here.source)
     ends = token.type in ITEM_WORDS or (is_closer and token.type != closer)
     if closer != "CLOSE_BRACE" and not is_closer:
         ends = ends or token.type == "OPEN_BRACE" or place.line < span.line
-    if token.type != END and not (ends and accepts(closer)):
+    if token.type != END and not (ends and here.accepts(closer)):
         return None
-    if closer != "CLOSE_BRACE":
-        return UnclosedBracket(span, place, TEXT_OF[closer], f"`{bracket.text}`", _shown(token))
-    left_open = _left_open(tokens, opener, i, span.source)
-    if left_open is None:
-        return UnclosedBracket(span, place, "}", _block(tokens, opener), _shown(token))
-    inner, outer, end = left_open
-    span = Span(span.source, tokens[end].start, tokens[end].end)
-    place = Span(span.source, tokens[inner].start, tokens[inner].end)
-    found = f"the `}}` of the {_block(tokens, outer)}"
-    return UnclosedBracket(span, place, "}", _block(tokens, inner), found)
+    opened, found = f"`{bracket.text}`", _shown(token)
+    if closer == "CLOSE_BRACE":
+        opened = _block(tokens, opener)
+        left_open = _left_open(tokens, opener, here.i, here.source)
+        if left_open is not None:
+            inner, outer, end = left_open
+            span, place = (_span(tokens[k], here.source) for k in (end, inner))
+            opened, found = _block(tokens, inner), f"the `}}` of the {_block(tokens, outer)}"
+    return Explained(UnclosedBracket(span, place, TEXT_OF[closer], opened, found))
 
 
 def _left_open(
@@ -338,23 +352,16 @@ def _left_open(
     return None
 
 
+_BEFORE_BLOCK = frozenset({"NAME", "CLOSE", "CLOSE_BRACE", "CLOSE_BRACKET", "NUMBER", "ELSE"})
+
+
 def _block(tokens: list[Token], opener: int) -> str:
     """Return what a `{` opens: `mechanism`, `if`, or the brace itself for a set."""
-    if tokens[opener - 1].type in (
-        "NAME",
-        "CLOSE",
-        "CLOSE_BRACE",
-        "CLOSE_BRACKET",
-        "NUMBER",
-        "ELSE",
-    ):
-        for j in range(opener - 1, -1, -1):
-            kind = tokens[j].type
-            if kind in BLOCK_HEADS:
-                return (
-                    f"`{tokens[j].text}`" if kind not in ("MECHANISM", "CHAIN") else tokens[j].text
-                )
-            if kind in ("OPEN_BRACE", "SEMICOLON", "ASSIGN"):
+    if tokens[opener - 1].type in _BEFORE_BLOCK:
+        for token in reversed(tokens[:opener]):
+            if token.type in BLOCK_HEADS:
+                return token.text if token.type in ("MECHANISM", "CHAIN") else f"`{token.text}`"
+            if token.type in ("OPEN_BRACE", "SEMICOLON", "ASSIGN"):
                 break
     return "`{`"
 
@@ -371,24 +378,15 @@ def _shown(token: Token) -> str:
             return f"`{token.text}`"
 
 
-def _edit(tokens: list[Token], i: int, opener: int | None, accepts: Accepts) -> str | None:
+def _edit(here: _Place) -> str | None:
     """Return the edit for a few well-known slips: the first of these that knows one."""
-    return (
-        _edit_of_word(tokens, i)
-        or _edit_of_comma(tokens, i, opener, accepts)
-        or _edit_of_tokens(tokens, i, accepts)
-        or _edit_of_path(tokens, i, accepts)
-    )
+    edits = (_edit_of_word, _edit_of_comma, _edit_of_tokens, _edit_of_path)
+    return next((edit for known in edits if (edit := known(here))), None)
 
 
-def _before(tokens: list[Token], i: int, distance: int = 1) -> Token:
-    """Return the token so far before token i, a bad one where there is none."""
-    return tokens[i - distance] if i >= distance else Token(BAD, "", 0, 0)
-
-
-def _edit_of_word(tokens: list[Token], i: int) -> str | None:
+def _edit_of_word(here: _Place) -> str | None:
     """Return the edit for an operator of claims, or of other logics, among other words."""
-    for near in (tokens[i], _before(tokens, i)):
+    for near in (here.token(), here.token(-1)):
         if near.type == "NAME" and near.text in OPERATOR_WORDS:
             return f"`{near.text}` is an operator in claims only: after the `:` of a `check`"
         if near.type == "NAME" and near.text in BRANCHING:
@@ -397,24 +395,14 @@ def _edit_of_word(tokens: list[Token], i: int) -> str | None:
 
 
 _RELATIONS = "LE LT GE GT"
+_BOUND_OR_VALUE = "give the bound: `{} [ ... ]`, or ask for the value: `{} [ ... ]`"
 _EDITS: tuple[tuple[str, str, str, str, str], ...] = (
     ("", "NUMBER", "DOT", "", "write `{before}` or `{before}.0`; ranges have two dots"),
     ("", "", "IF NOT X F G", "NUMBER", "put parentheses around what begins with `{here}`"),
     ("", "D", "OPEN_BRACKET", "", "give the budget: `D{{ln 2}} [ ... ]`"),
     ("D", "OPEN_BRACE", "CLOSE_BRACE", "", "give the budget: `D{{ln 2}} [ ... ]`"),
-    *(
-        (
-            "",
-            word,
-            "OPEN_BRACKET",
-            "",
-            f"give the bound: `{bound}`, or ask for the value: `{value}`",
-        )
-        for word, bound, value in (
-            ("E", "E<=3 [ ... ]", "E=? [ ... ]"),
-            ("P", "P>=1/2 [ ... ]", "P=? [ ... ]"),
-        )
-    ),
+    ("", "E", "OPEN_BRACKET", "", _BOUND_OR_VALUE.format("E<=3", "E=?")),
+    ("", "P", "OPEN_BRACKET", "", _BOUND_OR_VALUE.format("P>=1/2", "P=?")),
     (
         *("", "D", "OPEN", ""),
         "write `D{{ln 2}} [ ... ]`: the budget in braces, the path formula in brackets",
@@ -443,41 +431,43 @@ _EDITS: tuple[tuple[str, str, str, str, str], ...] = (
 (if any has to), and the edit."""
 
 
-def _edit_of_tokens(tokens: list[Token], i: int, accepts: Accepts) -> str | None:
+def _edit_of_tokens(here: _Place) -> str | None:
     """Return the edit that two or three tokens in a row tell."""
-    near = [_before(tokens, i, k) for k in (2, 1, 0)]
+    near = [here.token(offset) for offset in (-2, -1, 0)]
     for *types, accepted, edit in _EDITS:
         pairs = zip(types, near, strict=True)
         fits = all(not known or token.type in known.split() for known, token in pairs)
-        if fits and (not accepted or accepts(accepted)):
+        if fits and (not accepted or here.accepts(accepted)):
             return edit.format(before=near[1].text, here=near[2].text)
     return None
 
 
-def _edit_of_comma(tokens: list[Token], i: int, opener: int | None, accepts: Accepts) -> str | None:
+def _edit_of_comma(here: _Place) -> str | None:
     """Return the edit for a comma where the list before it is complete."""
-    if tokens[i].type == "COMMA" and opener and tokens[opener - 1].type == "D":
+    if here.token().type != "COMMA":
+        return None
+    if here.opener and here.tokens[here.opener - 1].type == "D":
         return "D takes a budget and at most one δ: `D{ln 2, 1/8} [ ... ]`"
-    if tokens[i].type == "COMMA" and accepts("OPEN_BRACE") and _is_after_where(tokens, i):
+    if here.accepts("OPEN_BRACE") and _is_after_where(here):
         return "`where` comes after the last set"
     return None
 
 
-def _edit_of_path(tokens: list[Token], i: int, accepts: Accepts) -> str | None:
+def _edit_of_path(here: _Place) -> str | None:
     """Return the edit for what stands in place of the path formula of an operator."""
-    if not _wants_path(accepts):
+    if not _wants_path(here.accepts):
         return None
-    token, before = tokens[i], _before(tokens, i)
+    token, before = here.token(), here.token(-1)
     is_call = (before.type, token.type) == ("NAME", "OPEN") and before.end == token.start
     if token.type in ARITHMETIC or is_call:
         return "put the bound in parentheses, as in `P=(1 - q) [ F top ]`"
     return "the path formula stands in brackets, as in `P>=1/2 [ F top ]`"
 
 
-def _is_after_where(tokens: list[Token], i: int) -> bool:
-    """Return whether the head of a block that token i is in has got to its `where`."""
-    heads = ("WHERE", "FOR", "IF", "ELSE", "WHILE", "REPEAT", "MECHANISM", "CHAIN")
-    words = (token.type for token in reversed(tokens[:i]) if token.type in heads)
+def _is_after_where(here: _Place) -> bool:
+    """Return whether the head of a block that a token is in has got to its `where`."""
+    heads = BLOCK_HEADS | {"WHERE"}
+    words = (token.type for token in reversed(here.tokens[: here.i]) if token.type in heads)
     return next(words, None) == "WHERE"
 
 
