@@ -87,9 +87,9 @@ def control_flow_graph(body: Sequence[Step], span: Span) -> tuple[tuple[Node, ..
 # --- steps ---------------------------------------------------------------------------------
 
 
-def plain(node: Callable[[int], Node]) -> Step:
+def plain(node: Callable[..., Node], *fields: object, **named: object) -> Step:
     """Return the step of one node, given all but the node after it."""
-    return Step(lambda builder, following, _: builder.add(node(following)))
+    return Step(lambda builder, following, _: builder.add(node(*fields, next=following, **named)))
 
 
 def assign(

@@ -1,9 +1,5 @@
 """Statements to the steps of a graph: one walk through a mechanism's body, forwards.
 
-The walk knows which locals may be unassigned at the current place, with the turns a run takes to
-get there without assigning them. Locals only ever become assigned, so one pass through a loop's
-body is enough: what holds before the loop holds at every later round.
-
 Loops over sets known before any run are unrolled while that stays short; then the loop variable
 is a constant, and so may be parameters, indices and conditions in the body. Other loops get
 hidden variables for the set and the position in it. Mechanisms that are run or sampled are
@@ -12,32 +8,29 @@ written out with fresh variables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Final, assert_never
+from typing import Final, NamedTuple, assert_never
 
 from dpcheck.diagnostics import composition, structure
-from dpcheck.diagnostics.kinds import NotAnArray
-from dpcheck.diagnostics.names import CannotAssign, MayBeUnassigned
 from dpcheck.model import program, surface
-from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, If, Let, Var, reads
+from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Var, reads
 from dpcheck.model.offers import fixed_symbol, offer_symbol
-from dpcheck.model.values import ArrayValue, SetValue, Value, value_text
-from dpcheck.records import dataclass, replace
+from dpcheck.model.values import SetValue, value_text
+from dpcheck.records import dataclass
 from dpcheck.resolve.expressions import expressions, signatures
 from dpcheck.resolve.names.scopes import (
     Binding,
     Held,
     Known,
-    Local,
     Scope,
     report_no_target,
-    what_is,
 )
 from dpcheck.resolve.names.syntax import place_names
 from dpcheck.resolve.programs import graph
 from dpcheck.resolve.programs.distributions import distribution
 from dpcheck.resolve.programs.graph import Step, assign, choice, plain
+from dpcheck.resolve.programs.locals import Locals, Missing, Turns, merged, turned
 from dpcheck.resolve.programs.loops import guarded, report_second_variables
 from dpcheck.source import Span
 
@@ -52,8 +45,6 @@ TRIAL: Final = 20
 
 MAX_STEPS: Final = 50_000
 """A mechanism with more steps than this, written out, is a mistake."""
-
-Turns = tuple[tuple[Span, str], ...]
 
 Body = Callable[[Scope], "list[Step]"]
 """The steps of a loop's body, in a scope that knows the loop's variable."""
@@ -96,20 +87,6 @@ class TooManySteps(Exception):
     """The mechanism, written out, is too long."""
 
 
-@dataclass(frozen=True)
-class _Array:
-    lo: int
-    cells: tuple[str, ...]
-    within: Expr | None
-    span: Span
-
-
-@dataclass(frozen=True)
-class _Scalar:
-    variable: str
-    within: Expr | None
-
-
 def mechanism_steps(
     mechanism: surface.Mechanism, scope: Scope, size: Size, prefix: str = "", *, captured: bool
 ) -> tuple[Step, ...]:
@@ -121,95 +98,27 @@ def mechanism_steps(
     walk = _Walk(mechanism, scope, size, prefix, captured=captured)
     steps = walk.block(mechanism.body, walk.scope)
     if walk.doubted and prefix:  # else they have no value when a run begins
-        forget = partial(program.Forget, walk.variables_doubted(), span=mechanism.span)
-        steps.insert(0, plain(forget))
+        steps.insert(0, plain(program.Forget, walk.variables_doubted(), span=mechanism.span))
     return tuple(steps)
 
 
-class _Walk:
-    """The state of one walk: locals, and those that may be unassigned (None: nothing gets here).
+class _Walk(Locals):
+    """The state of one walk.
 
     `asked` are the variables that an analyst has chosen; `left` has, for each loop around, what may
-    be unassigned where `break` leaves it; `doubted` are the locals that are read where they may be.
-    `has_rounds` is set by a loop that never ends.
+    be unassigned where `break` leaves it. `has_rounds` is set by a loop that never ends.
     """
 
     def __init__(
-        self,
-        mechanism: surface.Mechanism,
-        scope: Scope,
-        size: Size,
-        prefix: str,
-        *,
-        captured: bool,
+        self, mechanism: surface.Mechanism, scope: Scope, size: Size, prefix: str, *, captured: bool
     ) -> None:
+        super().__init__(mechanism, scope, prefix)
         self.mechanism = mechanism
         self.size = size
-        self.prefix = prefix
         self.captured = captured
-        self.arrays: dict[str, _Array] = {}
-        self.scalars: dict[str, _Scalar] = {}
-        names = scope.session.locals_of(mechanism)
-        locals_ = [name for name in names if _may_be_local(name, scope)]
-        self.missing: dict[str, Turns] | None = dict.fromkeys(locals_, ())
         self.left: list[list[dict[str, Turns]]] = []
-        self.doubted: dict[str, None] = {}
         self.asked: set[str] = set()
         self.has_rounds = False
-        self.scope = scope.bound_all({name: Local(self) for name in locals_})
-
-    # --- locals ----------------------------------------------------------------------------
-
-    def read(self, name: str, span: Span, *, certain: bool) -> Expr:
-        """Return a local's value; report it if it may be unassigned and is read for certain."""
-        turns = None if self.missing is None else self.missing.get(name)
-        if turns is not None:
-            self.doubted[name] = None
-            if certain:
-                self.scope.report(MayBeUnassigned(span, name, turns))
-        array = self.arrays.get(name)
-        if array is not None:
-            return ArrayVar(self.prefix + name, array.lo, array.cells, span)
-        if turns is not None and certain:
-            return expressions.hole(span)
-        return Var(self.scalar(name).variable, span)
-
-    def scalar(self, name: str) -> _Scalar:
-        """Return the variable of a local that is no array."""
-        known = self.scalars.get(name)
-        if known is None:
-            variable = self.scope.names.fresh(self.prefix + name)
-            known = self.scalars[name] = _Scalar(variable, None)
-        return known
-
-    def variables_doubted(self) -> tuple[str, ...]:
-        """Return the variables of the locals that are read where they may be unassigned."""
-        arrays = self.arrays
-        return tuple(
-            variable
-            for name in self.doubted
-            for variable in (arrays[name].cells if name in arrays else [self.scalar(name).variable])
-        )
-
-    def assigned(self, name: str) -> None:
-        """Note that a local has a value from here on."""
-        if self.missing is not None:
-            self.missing.pop(name, None)
-
-    def assignable(self, place: surface.Identifier, scope: Scope) -> bool:
-        """Return whether a name is a local here; else report what it is."""
-        binding = scope.bindings.get(place.name)
-        match binding:
-            case Local():
-                return True
-            case Known() | Held():
-                what = f"{'an' if binding.role[0] in 'aeiou' else 'a'} {binding.role}"
-                declared = binding.span
-            case None:
-                _, constant_ = scope.file.visible[place.name]
-                what, declared = what_is(constant_), constant_.name.span
-        scope.report(CannotAssign(place.span, place.name, what, declared))
-        return False
 
     # --- blocks ----------------------------------------------------------------------------
 
@@ -249,7 +158,7 @@ class _Walk:
                 return [
                     graph.captured(shown, span)
                     if self.captured
-                    else plain(partial(program.Output, shown, span=span))
+                    else plain(program.Output, shown, span=span)
                 ]
             case surface.Query():
                 return self.query(statement, scope)
@@ -257,7 +166,7 @@ class _Walk:
                 self.missing = None
                 return [graph.STOP]
             case surface.Break(span=span):
-                way = _turned(self.missing, span, "when this leaves the loop")
+                way = turned(self.missing, span, "when this leaves the loop")
                 assert way is not None, "what nothing gets to is left out"
                 self.left[-1].append(way)
                 self.missing = None
@@ -289,14 +198,10 @@ class _Walk:
         mark = fixed_symbol if statement.is_fixed else offer_symbol
         offered = () if statement.is_fixed else (choices,)
         parts = (Const(mark(name.name), span), *offered, Var(variable, span))
-        draw = partial(program.Sample, variable, uniform, None, span=span)
-        shown = partial(
-            program.Output,
-            Apply("tuple", parts, span),
-            span=span,
-            query="fixed" if statement.is_fixed else "adaptive",
-        )
-        return [plain(draw), plain(shown)]
+        shown = Apply("tuple", parts, span)
+        by = "fixed" if statement.is_fixed else "adaptive"
+        draw = plain(program.Sample, variable, uniform, None, span=span)
+        return [draw, plain(program.Output, shown, span=span, query=by)]
 
     def private_reads(self, choices: Expr) -> str:
         """Return a variable that the choices read and the analyst does not know; "" if none."""
@@ -325,186 +230,13 @@ class _Walk:
                 self.block(body, scope) if condition.value else self.choice(rest, otherwise, scope)
             )
         before = self.missing
-        self.missing = _turned(before, tree.span, "when this is true")
+        self.missing = turned(before, tree.span, "when this is true")
         then = self.block(body, scope)
         after_then = self.missing
-        self.missing = _turned(before, tree.span, "when this is false")
+        self.missing = turned(before, tree.span, "when this is false")
         orelse = self.choice(rest, otherwise, scope)
-        self.missing = _merged(before, after_then, self.missing)
+        self.missing = merged(before, after_then, self.missing)
         return [choice(condition, then, orelse, tree.span)]
-
-    # --- assignments -----------------------------------------------------------------------
-
-    def assignment(self, place: surface.Place, value: Expr, scope: Scope, span: Span) -> list[Step]:
-        """Return the steps of `place := value`."""
-        match place:
-            case surface.Identifier():
-                if not self.assignable(place, scope):
-                    return []
-                if place.name in self.arrays:
-                    return self.whole_array(place.name, self.arrays[place.name], value, span)
-                self.assigned(place.name)
-                scalar = self.scalar(place.name)
-                return [assign(scalar.variable, value, scalar.within, span)]
-            case surface.Cell():
-                return self.cell(place, value, scope, span)
-            case surface.Pattern():
-                return self.unpacking(place, value, scope, span)
-        assert_never(place)
-
-    def cell(self, place: surface.Cell, value: Expr, scope: Scope, span: Span) -> list[Step]:
-        """Return `a[i] := value`; a known index names the variable at once."""
-        index = expressions.expression(place.index, scope)
-        if not self.assignable(place.name, scope):
-            return []
-        name = place.name.name
-        array = self.arrays.get(name)
-        if array is None or self.missing is None or name in self.missing:
-            scope.report(NotAnArray(place.name.span, name))
-            self.assigned(name)
-            return []
-        whole = ArrayVar(self.prefix + name, array.lo, array.cells, place.span)
-        known = expressions.folded("index", [whole, index], place.span)
-        if isinstance(known, Var):
-            return [assign(known.name, value, array.within, span)]
-        return [
-            plain(
-                partial(
-                    program.AssignCell,
-                    self.prefix + name,
-                    array.lo,
-                    array.cells,
-                    index,
-                    value,
-                    array.within,
-                    span=span,
-                )
-            )
-        ]
-
-    def unpacking(
-        self, place: surface.Pattern, value: Expr, scope: Scope, span: Span
-    ) -> list[Step]:
-        """Return `(a, b) := value`, with the declared ranges of a and b checked after it."""
-        assignable = [self.assignable(name, scope) for name in place.names]
-        if not all(assignable):
-            return []
-        needed = len(place.names)
-        given = _length_of_tuple(value)
-        if given is not None and given != needed:
-            scope.report(structure.UnequalLengths(place.span, "this pattern", needed, given))
-        for name in place.names:
-            if name.name in self.arrays:
-                scope.report(
-                    structure.LocalChangesShape(name.span, name.name, self.arrays[name.name].span)
-                )
-            self.assigned(name.name)
-        scalars = [self.scalar(name.name) for name in place.names]
-        steps: list[Step] = [
-            plain(partial(program.Unpack, tuple(s.variable for s in scalars), value, span=span))
-        ]
-        for scalar in scalars:
-            if scalar.within is not None:
-                current = Var(scalar.variable, span)
-                steps.append(assign(scalar.variable, current, scalar.within, span))
-        return steps
-
-    def whole_array(self, name: str, array: _Array, value: Expr, span: Span) -> list[Step]:
-        """Return the assignment of an array to an array, cell by cell."""
-        self.assigned(name)
-        return list(self.cells_from(f"`{name}`", array.lo, array.cells, array.within, value, span))
-
-    def cells_from(
-        self,
-        what: str,
-        lo: int,
-        cells: Sequence[str],
-        within: Expr | None,
-        value: Expr,
-        span: Span,
-    ) -> Iterator[Step]:
-        """Yield the assignments that copy an array value into cells.
-
-        All cells are read before the first is written, since the value may be the same array.
-        """
-        first = lo
-        match value:
-            case ArrayVar(lo=first, cells=items) | Const(value=ArrayValue(lo=first, items=items)):
-                if len(items) != len(cells):
-                    self.scope.report(structure.UnequalLengths(span, what, len(cells), len(items)))
-                    return
-        given = _length_of_tuple(value)
-        if given is not None and given != len(cells):
-            self.scope.report(structure.UnequalLengths(span, what, len(cells), given))
-            return
-        if expressions.has_hole(value):
-            return
-        source = value
-        if not isinstance(value, ArrayVar | Const):
-            hidden = self.scope.names.fresh("array#")
-            yield assign(hidden, value, None, span)
-            source = Var(hidden, value.span)
-        for i, cell in enumerate(cells):
-            item = expressions.folded("index", [source, Const(first + i, span)], value.span)
-            if item != Var(cell, value.span) or within is not None:
-                yield assign(cell, item, within, span)
-        if source is not value:
-            length = Apply("len", (source,), span)
-            is_whole = Apply("=", (length, Const(len(cells), span)), span)
-            reason = f"{what} needs {len(cells)} values, and got more"
-            yield choice(is_whole, (), (graph.fail(reason, span),), span)
-
-    def declaration(self, declared: surface.Var, scope: Scope) -> list[Step]:
-        """Return the steps of `var`."""
-        domain = None if declared.domain is None else expressions.expression(declared.domain, scope)
-        value = None if declared.value is None else expressions.whole_value(declared.value, scope)
-        name = declared.name.name
-        if not self.assignable(declared.name, scope):
-            return []
-        if declared.indices is not None:
-            return self.array(declared, domain, value, scope)
-        if name in self.arrays:
-            scope.report(
-                structure.LocalChangesShape(declared.name.span, name, self.arrays[name].span)
-            )
-            return []
-        self.scalars[name] = replace(self.scalar(name), within=domain)
-        if value is None:
-            return []
-        return self.assignment(declared.name, value, scope, declared.span)
-
-    def array(
-        self, declared: surface.Var, domain: Expr | None, value: Expr | None, scope: Scope
-    ) -> list[Step]:
-        """Return the steps of `var a[lo..hi] := value`: every cell gets the value."""
-        name = declared.name.name
-        indices = signatures.index_range(declared.indices, name, scope)
-        if value is None:
-            scope.report(structure.ArrayWithoutValue(declared.name.span, name))
-            value = expressions.hole(declared.span)
-        if indices is None:
-            self.assigned(name)
-            return []
-        known = self.arrays.get(name)
-        if known is None and name not in self.scalars:
-            base = scope.names.fresh(self.prefix + name)
-            cells = signatures.cell_names(base, indices)
-            known = _Array(indices.start, cells, domain, declared.name.span)
-        elif known is None or (known.lo, len(known.cells)) != (indices.start, len(indices)):
-            first = declared.name.span if known is None else known.span
-            scope.report(structure.LocalChangesShape(declared.name.span, name, first))
-            return []
-        array = self.arrays[name] = replace(known, within=domain)
-        self.assigned(name)
-        if _is_array(value):
-            return self.whole_array(name, array, value, declared.span)
-        steps: list[Step] = []
-        if not isinstance(value, Const | Var):
-            hidden = scope.names.fresh("value#")
-            steps.append(assign(hidden, value, None, declared.span))
-            value = Var(hidden, value.span)
-        steps.extend(assign(cell, value, domain, declared.span) for cell in array.cells)
-        return steps
 
     # --- sampling --------------------------------------------------------------------------
 
@@ -520,30 +252,16 @@ class _Walk:
         if mechanism is not None:
             return self.sampled(mechanism, statement, scope)
         drawn = distribution(statement.distribution, scope)
-
-        def sampled(target: str, within: Expr | None) -> Step:
-            assert drawn is not None, "it was found to be a distribution"
-            is_prior = statement.is_prior
-            return plain(
-                partial(program.Sample, target, drawn, within, span=span, is_prior=is_prior)
-            )
-
-        if isinstance(place, surface.Identifier) and place.name not in self.arrays:
-            if not self.assignable(place, scope):
-                return []
-            self.assigned(place.name)
-            scalar = self.scalar(place.name)
-            if drawn is None:
-                return []
-            return [sampled(scalar.variable, scalar.within)]
-        hidden = scope.names.fresh("drawn#")
-        steps = self.assignment(place, Var(hidden, span), scope, span)
+        within: Expr | None = None
+        target = scope.names.fresh("drawn#")
+        steps = self.assignment(place, Var(target, span), scope, span)
         if drawn is None:
             return []
         match steps:
-            case [Step(assigns=(cell, within))] if isinstance(place, surface.Cell):
-                return [sampled(cell, within)]
-        return [sampled(hidden, None), *steps]
+            case [Step(assigns=(target, within))]:  # what is assigned is drawn at once
+                steps = []
+        draw = plain(program.Sample, target, drawn, within, span=span, is_prior=statement.is_prior)
+        return [draw, *steps]
 
     def sampled(
         self, mechanism: surface.Call, statement: surface.Sample, scope: Scope
@@ -556,14 +274,9 @@ class _Walk:
         if body is None:
             return []
         counts = graph.captured_counts(body[1])
-        if counts is not None and counts[1] == 0:
-            scope.report(
-                composition.NeverExactlyOnce(mechanism.span, name, "never outputs anything")
-            )
-        elif counts is not None and counts[0] > 1:
-            scope.report(
-                composition.NeverExactlyOnce(mechanism.span, name, "outputs more than once")
-            )
+        if counts is not None and (counts[1] == 0 or counts[0] > 1):
+            how = "never outputs anything" if counts[1] == 0 else "outputs more than once"
+            scope.report(composition.NeverExactlyOnce(mechanism.span, name, how))
         counter = scope.names.fresh(f"{name}.outputs#")
         taken = graph.sampled(body[1], name, result, counter, span)
         return [*body[0], *taken, *assignment]
@@ -660,14 +373,14 @@ class _Walk:
 
     # --- loops -----------------------------------------------------------------------------
 
-    def with_breaks(self, steps: list[Step], before: dict[str, Turns] | None) -> list[Step]:
+    def with_breaks(self, steps: list[Step], before: Missing) -> list[Step]:
         """Return the steps of a loop that ends here, which `break` may leave.
 
         `before` is what was unassigned before the loop.
         """
         ways = self.left.pop()
         for way in ways:
-            self.missing = _merged(before, self.missing, way)
+            self.missing = merged(before, self.missing, way)
         return [graph.left_by_break(steps)] if ways else steps
 
     def while_loop(self, loop: surface.While, scope: Scope) -> list[Step]:
@@ -677,12 +390,12 @@ class _Walk:
         if known is False:
             return []
         before = self.missing
-        self.missing = _turned(before, loop.condition.span, "in the first round")
+        self.missing = turned(before, loop.condition.span, "in the first round")
         self.left.append([])
         body = self.block(loop.body, scope)
         self.missing = None
         if known is not True:
-            self.missing = _turned(before, loop.condition.span, "when this is false at once")
+            self.missing = turned(before, loop.condition.span, "when this is false at once")
         return self.with_breaks([graph.while_loop(condition, body, loop.condition.span)], before)
 
     def loop(self, loop: surface.For, scope: Scope) -> list[Step]:
@@ -719,7 +432,7 @@ class _Walk:
         signatures.endless_start(domain, scope)
         number = Var(scope.names.fresh(index.variable.name), index.variable.span)
         inner = scope.bound(index.variable.name, Held(number, "round", index.variable.span))
-        self.missing = _turned(self.missing, domain.span, "in the first round")
+        self.missing = turned(self.missing, domain.span, "in the first round")
         steps = body(inner)
         self.missing = None
         always = Const(True, domain.span)
@@ -749,77 +462,49 @@ class _Walk:
         span: Span,
     ) -> list[Step]:
         """Return a loop over a set, unrolled where the set is known and that stays short."""
-        if isinstance(domain, Const) and isinstance(domain.value, SetValue):
-            unrolled = self.unrolled(body, domain.value, scope, variable)
-            if unrolled is not None:
-                return unrolled
-        if isinstance(domain, Apply) and domain.op == "set" and variable is not None:
-            written = self.as_written(body, domain, scope, variable)
-            if written is not None:
-                return written
-        return self.rolled(body, domain, scope, variable, span)
+        rounds: Iterable[_Round] = ()
+        n_rounds, steps = 0, list[Step]()
+        match domain:
+            case Const(value=SetValue() as elements):
+                n_rounds, rounds = elements.size, _known_rounds(elements, variable, scope)
+            case Apply(op="set", args=args) if variable is not None:
+                held = [Var(scope.names.fresh("element#"), arg.span) for arg in args]
+                pairs = zip(held, args, strict=True)
+                steps = [assign(element.name, arg, None, arg.span) for element, arg in pairs]
+                n_rounds, rounds = len(held), _rounds_as_written(held, variable, scope)
+            case _:
+                return self.rolled(body, domain, scope, variable, span)
+        written = self.written_out(body, rounds, n_rounds)
+        if written is None:
+            return self.rolled(body, domain, scope, variable, span)
+        return steps + written
 
-    def as_written(
-        self, body: Body, domain: Apply, scope: Scope, variable: surface.Identifier
-    ) -> list[Step] | None:
-        """Return the rounds over a set literal whose elements a run decides, in the order written.
-
-        Equal sets are one value, whose elements have one order, so the literal is not made a set:
-        all elements are evaluated first, and one that is equal to an earlier one has no round.
-        None where that is too long.
-        """
-        if not self.size.may_try:
-            return None
-        start, before, n_left = self.size.n_steps, self.missing, len(self.left[-1])
-        elements = [Var(scope.names.fresh("element#"), arg.span) for arg in domain.args]
-        steps: list[Step] = [
-            assign(element.name, arg, None, arg.span)
-            for element, arg in zip(elements, domain.args, strict=True)
-        ]
-        for i, element in enumerate(elements):
-            here, place = self.missing, element.span
-            if here is None:
-                break
-            if i > 0:
-                self.missing = _turned(here, place, "when no earlier element equals this")
-            held = Var(scope.names.fresh(variable.name), variable.span)
-            inner = scope.bound(variable.name, Held(held, "loop variable", variable.span))
-            round_ = [assign(held.name, element, None, variable.span), *body(inner)]
-            if i == 0:
-                steps.extend(round_)
-            else:
-                skipped = _turned(here, place, "when an earlier element equals this")
-                self.missing = _merged(here, self.missing, skipped)
-                is_earlier = Apply(
-                    "in", (element, expressions.folded("set", list(elements[:i]), place)), place
-                )
-                steps.append(choice(is_earlier, (), round_, place))
-            self.size.count_rounds(start, i + 1)
-            if i == 0 and self.size.is_too_long(start, len(elements)):
-                self.missing = before
-                del self.left[-1][n_left:]
-                return None
-        return steps
-
-    def unrolled(
-        self, body: Body, elements: SetValue, scope: Scope, variable: surface.Identifier | None
-    ) -> list[Step] | None:
-        """Return the body once for each element; None where that is too long.
+    def written_out(self, body: Body, rounds: Iterable[_Round], n_rounds: int) -> list[Step] | None:
+        """Return the body once for each round; None where that is too long.
 
         The first round tells how long one is. If all together would be too long, it is forgotten
         and the loop stays a loop.
         """
-        if elements.size > 1 and not self.size.may_try:
+        if n_rounds > 1 and not self.size.may_try:
             return None
         steps: list[Step] = []
         start, before, n_left = self.size.n_steps, self.missing, len(self.left[-1])
         self.missing = None if before is None else dict(before)
-        for i, element in enumerate(elements):
-            if self.missing is None:
+        for i, (inner, first, is_earlier) in enumerate(rounds):
+            here = self.missing
+            if here is None:
                 break
-            steps.extend(body(_with_element(scope, variable, element)))
+            if is_earlier is None:
+                steps += [*first, *body(inner)]
+            else:
+                place = is_earlier.span
+                self.missing = turned(here, place, "when no earlier element equals this")
+                round_ = [*first, *body(inner)]
+                skipped = turned(here, place, "when an earlier element equals this")
+                self.missing = merged(here, self.missing, skipped)
+                steps.append(choice(is_earlier, (), round_, place))
             self.size.count_rounds(start, i + 1)
-            if i == 0 and elements.size > 1 and self.size.is_too_long(start, elements.size):
+            if i == 0 and n_rounds > 1 and self.size.is_too_long(start, n_rounds):
                 self.missing = before
                 del self.left[-1][n_left:]
                 return None
@@ -858,11 +543,11 @@ class _Walk:
         following = Apply("+", (here, Const(1, span)), span)
         round_.append(assign(position, following, None, span))
         before = self.missing
-        self.missing = _turned(before, span, "in the first round")
+        self.missing = turned(before, span, "in the first round")
         round_.extend(body(inner))
         is_entered = isinstance(domain, Const) and (self.missing is not None or self.left[-1])
         if not is_entered:
-            self.missing = _turned(before, span, "when this has no element")
+            self.missing = turned(before, span, "when this has no element")
         condition = Apply("<", (here, Apply("len", (there,), span)), span)
         self.size.n_steps += len(steps) + len(round_) + 1
         return [*steps, graph.while_loop(condition, round_, span)]
@@ -871,45 +556,40 @@ class _Walk:
 # --- small questions -----------------------------------------------------------------------
 
 
-def _may_be_local(name: str, scope: Scope) -> bool:
-    """Return whether assigning a name makes it a local: it is no input, parameter or constant."""
-    _, declaration = scope.file.visible.get(name, (None, None))
-    return name not in scope.bindings and not isinstance(declaration, surface.Constant)
+class _Round(NamedTuple):
+    """A round written out: its scope, the steps before the body, and when it is left out."""
+
+    scope: Scope
+    first: Sequence[Step] = ()
+    is_earlier: Expr | None = None
 
 
-def _turned(missing: dict[str, Turns] | None, span: Span, text: str) -> dict[str, Turns] | None:
-    """Return what is unassigned after a turn, with the turn added to the way."""
-    if missing is None:
-        return None
-    return {name: (*turns, (span, text)) for name, turns in missing.items()}
+def _known_rounds(
+    elements: SetValue, variable: surface.Identifier | None, scope: Scope
+) -> Iterator[_Round]:
+    """Yield a round for each element of a set known before any run."""
+    for element in elements:
+        if variable is None:
+            yield _Round(scope)
+        else:
+            known = Known(element, "loop variable", variable.span)
+            yield _Round(scope.bound(variable.name, known))
 
 
-def _merged(
-    before: dict[str, Turns] | None,
-    left: dict[str, Turns] | None,
-    right: dict[str, Turns] | None,
-) -> dict[str, Turns] | None:
-    """Return what is unassigned on one of two ways; a turn that does not matter is left out."""
-    if left is None or right is None or before is None:
-        return right if left is None else left
-    merged = {**left, **right}
-    return {name: before[name] if name in left and name in right else turns
-            for name, turns in merged.items()}  # fmt: skip
+def _rounds_as_written(
+    elements: Sequence[Var], variable: surface.Identifier, scope: Scope
+) -> Iterator[_Round]:
+    """Yield the rounds over a set literal whose elements a run decides, in the order written.
 
-
-def _length_of_tuple(value: Expr) -> int | None:
-    match value:
-        case Const(value=tuple() as items):
-            return len(items)
-        case Apply(op="tuple", args=args):
-            return len(args)
-    return None
-
-
-def _with_element(scope: Scope, variable: surface.Identifier | None, element: Value) -> Scope:
-    if variable is None:
-        return scope
-    return scope.bound(variable.name, Known(element, "loop variable", variable.span))
+    Equal sets are one value, whose elements have one order, so the literal is not made a set:
+    all elements are evaluated first, and one that is equal to an earlier one has no round.
+    """
+    for i, element in enumerate(elements):
+        held = Var(scope.names.fresh(variable.name), variable.span)
+        inner = scope.bound(variable.name, Held(held, "loop variable", variable.span))
+        earlier = expressions.folded("set", list(elements[:i]), element.span)
+        is_earlier = Apply("in", (element, earlier), element.span) if i else None
+        yield _Round(inner, [assign(held.name, element, None, variable.span)], is_earlier)
 
 
 def _mechanism_called(tree: surface.Expression, scope: Scope) -> surface.Call | None:
@@ -935,16 +615,3 @@ def _report_no_mechanism(name: surface.Identifier, scope: Scope) -> None:
         scope.report(composition.ChainInProgram(name.span, name.name))
     else:
         report_no_target(name, surface.Mechanism, scope)
-
-
-def _is_array(value: Expr) -> bool:
-    """Return whether an expression is a whole array, whichever way it goes."""
-    match value:
-        case ArrayVar() | Const(value=ArrayValue()):
-            return True
-        case If(then=then, orelse=orelse):
-            return _is_array(then) and _is_array(orelse)
-        case Let(body=body):
-            return _is_array(body)
-        case _:
-            return False

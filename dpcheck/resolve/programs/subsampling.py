@@ -11,7 +11,6 @@ record, so they are refused.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 from dpcheck.diagnostics.quantities import NotCountsOfRecords
 from dpcheck.exact import Number
@@ -67,7 +66,7 @@ def sample_of_records(
 
 def _draw(sample: str, records: Var, kept: Number, span: Span) -> Step:
     drawn = Parametric("binomial", (records, Const(kept, span)), None, span)
-    return plain(partial(Sample, sample, drawn, None, span=span))
+    return plain(Sample, sample, drawn, None, span=span)
 
 
 def _counts_records(shape: InputShape) -> bool:

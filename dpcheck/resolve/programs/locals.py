@@ -1,0 +1,322 @@
+"""The locals of a mechanism, and the steps that assign them.
+
+Which locals may be unassigned at the current place is known, with the turns a run takes to get
+there without assigning them. They only ever become assigned, so one pass through a loop's body is
+enough: what holds before the loop holds at every later round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import assert_never
+
+from dpcheck.diagnostics import structure
+from dpcheck.diagnostics.kinds import NotAnArray
+from dpcheck.diagnostics.names import CannotAssign, MayBeUnassigned
+from dpcheck.model import program, surface
+from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, If, Let, Var
+from dpcheck.model.values import ArrayValue
+from dpcheck.records import dataclass, replace
+from dpcheck.resolve.expressions import expressions, signatures
+from dpcheck.resolve.names.scopes import Held, Known, Local, Scope, what_is
+from dpcheck.resolve.programs import graph
+from dpcheck.resolve.programs.graph import Step, assign, choice, plain
+from dpcheck.source import Span
+
+Turns = tuple[tuple[Span, str], ...]
+
+Missing = dict[str, Turns] | None
+"""What may be unassigned, with the turns of a run on which it is; None where no run gets."""
+
+
+@dataclass(frozen=True)
+class _Array:
+    lo: int
+    cells: tuple[str, ...]
+    within: Expr | None
+    span: Span
+
+
+@dataclass(frozen=True)
+class _Scalar:
+    variable: str
+    within: Expr | None
+
+
+class Locals:
+    """The locals at one place of a walk through a mechanism's body.
+
+    `missing` are those that may be unassigned; `doubted` those that are read where they may be.
+    `prefix` stands before the names of their variables.
+    """
+
+    def __init__(self, mechanism: surface.Mechanism, scope: Scope, prefix: str) -> None:
+        """Begin before the first statement."""
+        self.prefix = prefix
+        self.arrays: dict[str, _Array] = {}
+        self.scalars: dict[str, _Scalar] = {}
+        names = scope.session.locals_of(mechanism)
+        locals_ = [name for name in names if _may_be_local(name, scope)]
+        self.missing: Missing = dict.fromkeys(locals_, ())
+        self.doubted: dict[str, None] = {}
+        self.scope = scope.bound_all({name: Local(self) for name in locals_})
+
+    def read(self, name: str, span: Span, *, certain: bool) -> Expr:
+        """Return a local's value; report it if it may be unassigned and is read for certain."""
+        turns = None if self.missing is None else self.missing.get(name)
+        if turns is not None:
+            self.doubted[name] = None
+            if certain:
+                self.scope.report(MayBeUnassigned(span, name, turns))
+        array = self.arrays.get(name)
+        if array is not None:
+            return ArrayVar(self.prefix + name, array.lo, array.cells, span)
+        if turns is not None and certain:
+            return expressions.hole(span)
+        return Var(self.scalar(name).variable, span)
+
+    def scalar(self, name: str) -> _Scalar:
+        """Return the variable of a local that is no array."""
+        known = self.scalars.get(name)
+        if known is None:
+            variable = self.scope.names.fresh(self.prefix + name)
+            known = self.scalars[name] = _Scalar(variable, None)
+        return known
+
+    def variables_doubted(self) -> tuple[str, ...]:
+        """Return the variables of the locals that are read where they may be unassigned."""
+        arrays = self.arrays
+        return tuple(
+            variable
+            for name in self.doubted
+            for variable in (arrays[name].cells if name in arrays else [self.scalar(name).variable])
+        )
+
+    def assigned(self, name: str) -> None:
+        """Note that a local has a value from here on."""
+        if self.missing is not None:
+            self.missing.pop(name, None)
+
+    def assignable(self, place: surface.Identifier, scope: Scope) -> bool:
+        """Return whether a name is a local here; else report what it is."""
+        binding = scope.bindings.get(place.name)
+        match binding:
+            case Local():
+                return True
+            case Known() | Held():
+                what = f"{'an' if binding.role[0] in 'aeiou' else 'a'} {binding.role}"
+                declared = binding.span
+            case None:
+                _, constant_ = scope.file.visible[place.name]
+                what, declared = what_is(constant_), constant_.name.span
+        scope.report(CannotAssign(place.span, place.name, what, declared))
+        return False
+
+    # --- assignments -----------------------------------------------------------------------
+
+    def assignment(self, place: surface.Place, value: Expr, scope: Scope, span: Span) -> list[Step]:
+        """Return the steps of `place := value`."""
+        match place:
+            case surface.Identifier():
+                if not self.assignable(place, scope):
+                    return []
+                if place.name in self.arrays:
+                    return self.whole_array(place.name, self.arrays[place.name], value, span)
+                self.assigned(place.name)
+                scalar = self.scalar(place.name)
+                return [assign(scalar.variable, value, scalar.within, span)]
+            case surface.Cell():
+                return self.cell(place, value, scope, span)
+            case surface.Pattern():
+                return self.unpacking(place, value, scope, span)
+        assert_never(place)
+
+    def cell(self, place: surface.Cell, value: Expr, scope: Scope, span: Span) -> list[Step]:
+        """Return `a[i] := value`; a known index names the variable at once."""
+        index = expressions.expression(place.index, scope)
+        if not self.assignable(place.name, scope):
+            return []
+        name = place.name.name
+        array = self.arrays.get(name)
+        if array is None or self.missing is None or name in self.missing:
+            scope.report(NotAnArray(place.name.span, name))
+            self.assigned(name)
+            return []
+        whole = ArrayVar(self.prefix + name, array.lo, array.cells, place.span)
+        known = expressions.folded("index", [whole, index], place.span)
+        if isinstance(known, Var):
+            return [assign(known.name, value, array.within, span)]
+        whole_name, cells = self.prefix + name, array.cells
+        step = plain(
+            program.AssignCell, whole_name, array.lo, cells, index, value, array.within, span=span
+        )
+        return [step]
+
+    def unpacking(
+        self, place: surface.Pattern, value: Expr, scope: Scope, span: Span
+    ) -> list[Step]:
+        """Return `(a, b) := value`, with the declared ranges of a and b checked after it."""
+        assignable = [self.assignable(name, scope) for name in place.names]
+        if not all(assignable):
+            return []
+        needed = len(place.names)
+        given = _length_of_tuple(value)
+        if given is not None and given != needed:
+            scope.report(structure.UnequalLengths(place.span, "this pattern", needed, given))
+        for name in place.names:
+            if name.name in self.arrays:
+                scope.report(
+                    structure.LocalChangesShape(name.span, name.name, self.arrays[name.name].span)
+                )
+            self.assigned(name.name)
+        scalars = [self.scalar(name.name) for name in place.names]
+        steps: list[Step] = [
+            plain(program.Unpack, tuple(s.variable for s in scalars), value, span=span)
+        ]
+        for scalar in scalars:
+            if scalar.within is not None:
+                current = Var(scalar.variable, span)
+                steps.append(assign(scalar.variable, current, scalar.within, span))
+        return steps
+
+    def whole_array(self, name: str, array: _Array, value: Expr, span: Span) -> list[Step]:
+        """Return the assignment of an array to an array, cell by cell."""
+        self.assigned(name)
+        return list(self.cells_from(f"`{name}`", array.lo, array.cells, array.within, value, span))
+
+    def cells_from(
+        self,
+        what: str,
+        lo: int,
+        cells: Sequence[str],
+        within: Expr | None,
+        value: Expr,
+        span: Span,
+    ) -> Iterator[Step]:
+        """Yield the assignments that copy an array value into cells.
+
+        All cells are read before the first is written, since the value may be the same array.
+        """
+        first = lo
+        match value:
+            case ArrayVar(lo=first, cells=items) | Const(value=ArrayValue(lo=first, items=items)):
+                if len(items) != len(cells):
+                    self.scope.report(structure.UnequalLengths(span, what, len(cells), len(items)))
+                    return
+        given = _length_of_tuple(value)
+        if given is not None and given != len(cells):
+            self.scope.report(structure.UnequalLengths(span, what, len(cells), given))
+            return
+        if expressions.has_hole(value):
+            return
+        source = value
+        if not isinstance(value, ArrayVar | Const):
+            hidden = self.scope.names.fresh("array#")
+            yield assign(hidden, value, None, span)
+            source = Var(hidden, value.span)
+        for i, cell in enumerate(cells):
+            item = expressions.folded("index", [source, Const(first + i, span)], value.span)
+            if item != Var(cell, value.span) or within is not None:
+                yield assign(cell, item, within, span)
+        if source is not value:
+            length = Apply("len", (source,), span)
+            is_whole = Apply("=", (length, Const(len(cells), span)), span)
+            reason = f"{what} needs {len(cells)} values, and got more"
+            yield choice(is_whole, (), (graph.fail(reason, span),), span)
+
+    def declaration(self, declared: surface.Var, scope: Scope) -> list[Step]:
+        """Return the steps of `var`."""
+        domain = None if declared.domain is None else expressions.expression(declared.domain, scope)
+        value = None if declared.value is None else expressions.whole_value(declared.value, scope)
+        name = declared.name.name
+        if not self.assignable(declared.name, scope):
+            return []
+        if declared.indices is not None:
+            return self.array(declared, domain, value, scope)
+        if name in self.arrays:
+            scope.report(
+                structure.LocalChangesShape(declared.name.span, name, self.arrays[name].span)
+            )
+            return []
+        self.scalars[name] = replace(self.scalar(name), within=domain)
+        if value is None:
+            return []
+        return self.assignment(declared.name, value, scope, declared.span)
+
+    def array(
+        self, declared: surface.Var, domain: Expr | None, value: Expr | None, scope: Scope
+    ) -> list[Step]:
+        """Return the steps of `var a[lo..hi] := value`: every cell gets the value."""
+        name = declared.name.name
+        indices = signatures.index_range(declared.indices, name, scope)
+        if value is None:
+            scope.report(structure.ArrayWithoutValue(declared.name.span, name))
+            value = expressions.hole(declared.span)
+        if indices is None:
+            self.assigned(name)
+            return []
+        known = self.arrays.get(name)
+        if known is None and name not in self.scalars:
+            base = scope.names.fresh(self.prefix + name)
+            cells = signatures.cell_names(base, indices)
+            known = _Array(indices.start, cells, domain, declared.name.span)
+        elif known is None or (known.lo, len(known.cells)) != (indices.start, len(indices)):
+            first = declared.name.span if known is None else known.span
+            scope.report(structure.LocalChangesShape(declared.name.span, name, first))
+            return []
+        array = self.arrays[name] = replace(known, within=domain)
+        self.assigned(name)
+        if _is_array(value):
+            return self.whole_array(name, array, value, declared.span)
+        steps: list[Step] = []
+        if not isinstance(value, Const | Var):
+            hidden = scope.names.fresh("value#")
+            steps.append(assign(hidden, value, None, declared.span))
+            value = Var(hidden, value.span)
+        steps.extend(assign(cell, value, domain, declared.span) for cell in array.cells)
+        return steps
+
+
+def _may_be_local(name: str, scope: Scope) -> bool:
+    """Return whether assigning a name makes it a local: it is no input, parameter or constant."""
+    _, declaration = scope.file.visible.get(name, (None, None))
+    return name not in scope.bindings and not isinstance(declaration, surface.Constant)
+
+
+def turned(missing: Missing, span: Span, text: str) -> Missing:
+    """Return what is unassigned after a turn, with the turn added to the way."""
+    if missing is None:
+        return None
+    return {name: (*turns, (span, text)) for name, turns in missing.items()}
+
+
+def merged(before: Missing, left: Missing, right: Missing) -> Missing:
+    """Return what is unassigned on one of two ways; a turn that does not matter is left out."""
+    if left is None or right is None or before is None:
+        return right if left is None else left
+    return {
+        name: before[name] if name in left and name in right else turns
+        for name, turns in {**left, **right}.items()
+    }
+
+
+def _length_of_tuple(value: Expr) -> int | None:
+    match value:
+        case Const(value=tuple() as items):
+            return len(items)
+        case Apply(op="tuple", args=args):
+            return len(args)
+    return None
+
+
+def _is_array(value: Expr) -> bool:
+    """Return whether an expression is a whole array, whichever way it goes."""
+    match value:
+        case ArrayVar() | Const(value=ArrayValue()):
+            return True
+        case If(then=then, orelse=orelse):
+            return _is_array(then) and _is_array(orelse)
+        case Let(body=body):
+            return _is_array(body)
+        case _:
+            return False
