@@ -21,7 +21,6 @@ from flint import arb, ctx
 
 from dpcheck.chain.chain import Chain, IntArray, NeighborRelation
 from dpcheck.chain.sets import distinct
-from dpcheck.check.evidence.merged_prefixes import MergedEvidence
 from dpcheck.check.quantities.composed_bounds import decide_by_bounds
 from dpcheck.check.quantities.decide_quantity import decide_comparison, decide_on_losses
 from dpcheck.check.quantities.endless_claims import decide_by_prefixes, decide_endless
@@ -30,25 +29,23 @@ from dpcheck.check.quantities.loss_values import KnownLosses, Measured, Side, si
 from dpcheck.check.quantities.pair_losses import losses_of_all
 from dpcheck.check.quantities.privacy import (
     EventClaim,
-    Setting,
     decide_event_claim,
     quantity_of,
-    tight_epsilon,
 )
-from dpcheck.check.quantities.questions import Question
 from dpcheck.check.quantities.seen_pairs import (
     SeenPairs,
     complete_evidence,
     endless_prefixes,
+    merged_evidence,
     seen_pairs,
 )
+from dpcheck.check.quantities.tight import least_delta, tight_epsilon
 from dpcheck.check.values.amounts import enclosed_amount, epsilon_amount, number_amount
 from dpcheck.check.values.event_text import EventText
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import (
     Amount,
     Beside,
-    Coverage,
     Outcome,
     Phrase,
     Undecided,
@@ -62,7 +59,6 @@ from dpcheck.exact import (
     compare,
     compare_values,
     exact_text,
-    excess,
     excess_sign,
     log,
     multiply,
@@ -110,17 +106,13 @@ ENDLESS_PART: Final = Limit(
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Run:
-    """A part of a composition: its chain, and how often it runs."""
-
-    chain: Chain
-    times: int
+Run = tuple[Chain, int]
+"""A part of a composition: its chain, and how often it runs."""
 
 
 def arranged(parts: Sequence[tuple[Chain, int, int]], limits: Limits) -> list[Run]:
     """Return the runs of parts that are given by chain, distance of neighbors, and number."""
-    return [Run(at_distance(chain, k, limits), times) for chain, k, times in parts]
+    return [(at_distance(chain, k, limits), times) for chain, k, times in parts]
 
 
 def different_inputs(first: Chain, second: Chain) -> str | None:
@@ -159,31 +151,27 @@ def decide_composition(
 
     All runs have the same inputs and neighbors; selected [n] are initial states of the first.
     """
-    first = runs[0].chain
+    first = runs[0][0]
     chosen = np.isin(first.neighbors.pairs, selected).any(axis=1)
     pairs = first.neighbors.pairs[chosen]
-    n_initial = len(selected)
-    seen = [_seen_in(run.chain, first, pairs, limits) for run in runs]
-    parts = [_complete_losses(each) for each in seen]
-    times = [run.times for run in runs]
+    seen = [
+        with_fields(_seen_in(chain, first, pairs, limits), n_initial=len(selected))
+        for chain, _ in runs
+    ]
+    evidence = [complete_evidence(each) for each in seen]
+    parts = [None if each is None else losses_of_all(each) for each in evidence]
+    times = [each for _, each in runs]
     known_parts = [part for part in parts if part is not None]
     if len(known_parts) < len(parts):
         if isinstance(claim, EventClaim) and isinstance(quantity_of(claim), _OF_EVENTS):
-            return _decide_endless(claim, _Endless(seen, parts, times), n_initial)
-        return Outcome(Undecided(ENDLESS_PART), Coverage(n_initial, len(pairs)))
-
-    def names(pair: int) -> tuple[str, str]:
-        s, t = pairs[pair].tolist()
-        return first.state_text(s), first.state_text(t)
-
+            return _decide_endless(claim, _Endless(seen, parts, times))
+        return Outcome(Undecided(ENDLESS_PART), seen[0].coverage())
     together = list(zip(*known_parts, strict=True))
     if all(is_short(list(zip(each, times, strict=True))) for each in dict.fromkeys(together)):
-        evidence = ComposedEvidence(tuple(enumerate(_composed(together, times, limits))))
-        known = KnownLosses(evidence.different, len(pairs), None, names, evidence.event_text)
-        outcome = _outcome(claim, evidence, known, n_initial)
+        outcome = _outcome(claim, _composed(together, times, limits), seen[0])
     else:
-        outcome = decide_by_bounds(claim, Composition(together, times, names, n_initial), limits)
-    promises = _promises(claim, [ComposedEvidence(tuple(enumerate(p))) for p in known_parts], times)
+        outcome = decide_by_bounds(claim, Composition(together, times, seen[0]), limits)
+    promises = _promises(claim, [ComposedEvidence(part) for part in known_parts], times)
     return with_fields(outcome, beside=(*outcome.beside, *promises))
 
 
@@ -196,15 +184,6 @@ def _seen_in(chain: Chain, first: Chain, pairs: IntArray, limits: Limits) -> See
         pairs = np.array(mapped, np.int64).reshape(-1, 2)
     related = with_fields(chain, neighbors=NeighborRelation(pairs))
     return seen_pairs(related, distinct(pairs), limits)
-
-
-def _complete_losses(seen: SeenPairs) -> list[LossDistribution] | None:
-    """Return a part's losses for all pairs; None where endless outputs have infinitely many."""
-    evidence = complete_evidence(seen)
-    if evidence is None:
-        return None
-    rows = evidence.graph if isinstance(evidence, MergedEvidence) else evidence.rows
-    return losses_of_all(rows, seen.limits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,19 +203,22 @@ class _Endless:
 
     def cut(self, depth: int, *, shows_state: bool) -> ComposedEvidence | None:
         """Return evidence about so many first outputs of each; None where it is too large."""
-        limits, parts = self.seen[0].limits, [*self.known]
-        for k, seen in enumerate(self.seen):
-            if parts[k] is None:
-                graph = endless_prefixes(seen).cut(depth, limits, shows_state=shows_state)
-                parts[k] = None if graph is None else losses_of_all(graph, limits)
-        together = list(zip(*(part for part in parts if part is not None), strict=True))
-        are_short = all(is_short(list(zip(each, self.times, strict=False))) for each in together)
-        if None in parts or not are_short:
+        parts = list[list[LossDistribution]]()
+        for seen, known in zip(self.seen, self.known, strict=True):
+            if known is not None:
+                parts.append(known)
+                continue
+            graph = endless_prefixes(seen).cut(depth, seen.limits, shows_state=shows_state)
+            if graph is None:
+                return None
+            parts.append(losses_of_all(merged_evidence(seen, graph)))
+        together = list(zip(*parts, strict=True))
+        if not all(is_short(list(zip(each, self.times, strict=True))) for each in together):
             return None
-        return ComposedEvidence(tuple(enumerate(_composed(together, self.times, limits))))
+        return _composed(together, self.times, self.seen[0].limits)
 
 
-def _decide_endless(claim: EventClaim, parts: _Endless, n_initial: int) -> Outcome:
+def _decide_endless(claim: EventClaim, parts: _Endless) -> Outcome:
     """Decide a claim about parts without known losses, by their first outputs.
 
     A part whose ratios grow without end does that for all parts together: others may show anything.
@@ -245,12 +227,11 @@ def _decide_endless(claim: EventClaim, parts: _Endless, n_initial: int) -> Outco
     if isinstance(quantity, claims.TightEpsilon) and quantity.delta == 0:
         for k, seen in enumerate(parts.seen):
             if parts.known[k] is None and endless_prefixes(seen).growth(seen.limits) is not None:
-                outcome = decide_endless(Question(claim, seen, is_of_labels=False), n_initial)
+                outcome = decide_endless(claim, seen)
                 alone = Beside(f"run {1 + sum(parts.times[:k])} alone shows it")
                 return with_fields(outcome, beside=(*outcome.beside, alone))
-    question = Question(claim, parts.seen[0], is_of_labels=False)
     with_state = partial(parts.cut, shows_state=True)
-    outcome = decide_by_prefixes(question, n_initial, parts.prefixes(), with_state)
+    outcome = decide_by_prefixes(claim, parts.seen[0], parts.prefixes(), with_state)
     if isinstance(outcome.verdict, Undecided):
         return with_fields(outcome, verdict=with_fields(outcome.verdict, limit=ENDLESS_PART))
     return outcome
@@ -258,48 +239,43 @@ def _decide_endless(claim: EventClaim, parts: _Endless, n_initial: int) -> Outco
 
 def _composed(
     pairs: Sequence[tuple[LossDistribution, ...]], times: Sequence[int], limits: Limits
-) -> list[LossDistribution]:
-    """Return the composed losses of every pair; pairs with equal parts are composed once."""
-    known: dict[tuple[LossDistribution, ...], LossDistribution] = {}
-    found = []
-    for together in pairs:
-        if together not in known:
-            known[together] = composed(list(zip(together, times, strict=True)), limits)
-        found.append(known[together])
-    return found
+) -> ComposedEvidence:
+    """Return what composed losses say of every pair; pairs with equal parts are composed once."""
+    known = {
+        together: composed(list(zip(together, times, strict=True)), limits)
+        for together in dict.fromkeys(pairs)
+    }
+    return ComposedEvidence([known[together] for together in pairs])
 
 
-def _outcome(
-    claim: claims.Claim, evidence: ComposedEvidence, known: KnownLosses, n_initial: int
-) -> Outcome:
+def _outcome(claim: claims.Claim, evidence: ComposedEvidence, seen: SeenPairs) -> Outcome:
+    known = KnownLosses(evidence.different, seen, evidence.event_text)
     match claim:
         case claims.QuantityClaim(quantity=quantity) | claims.QuantityValue(quantity=quantity) if (
             isinstance(quantity, claims.LossQuantity | claims.LossTable)
         ):
-            return decide_on_losses(claim, quantity, known, n_initial)
+            return decide_on_losses(claim, quantity, known)
         case claims.QuantityComparison():
-            return decide_comparison(claim, lambda side: _outcome(side, evidence, known, n_initial))
+            return decide_comparison(claim, lambda side: _outcome(side, evidence, seen))
         case claims.PrivacyClaim() | claims.QuantityClaim() | claims.QuantityValue():
-            setting = Setting(evidence, known.n_pairs, known.names, True)
-            decision = decide_event_claim(claim, setting)
+            decision = decide_event_claim(claim, evidence, seen)
             assert decision.verdict is not None, "complete evidence decides"
-            coverage = Coverage(n_initial, known.n_pairs)
-            return Outcome(decision.verdict, coverage, known.vacuity, decision.value)
+            return Outcome(decision.verdict, *known.looked_at, decision.value)
         case _:
             raise AssertionError("formulas are not asked about compositions")
 
 
 @dataclass(frozen=True, eq=False)
 class ComposedEvidence:
-    """What the losses of pairs, each with its number, say about events."""
+    """What the losses of all pairs say about events."""
 
-    pairs: tuple[tuple[int, LossDistribution], ...]
+    pairs: Sequence[LossDistribution]
 
     @cached_property
     def different(self) -> list[tuple[int, LossDistribution]]:
         """The pairs with different rows; of equal losses the first."""
         first: dict[LossDistribution, int] = {}
-        for pair, losses in self.pairs:
+        for pair, losses in enumerate(self.pairs):
             if not losses.is_certain:
                 first.setdefault(losses, pair)
         return [(pair, losses) for losses, pair in first.items()]
@@ -412,7 +388,7 @@ def _basic_composition(
                 ways.append(way)
                 way[rest] = (epsilon - spent) / times[rest]
     promises = [
-        [(_delta(part, share), n) for part, share, n in zip(parts, way, times, strict=True)]
+        [(least_delta(part, share), n) for part, share, n in zip(parts, way, times, strict=True)]
         for way in ways
     ]
     # Each is a promise, so it does no harm if the least is found by sixteen of its digits.
@@ -424,12 +400,6 @@ def _corners(pieces: Sequence[Piece], most: Budget) -> list[Budget]:
     """Return the corners of a profile that are budgets of at most so much."""
     logarithms = (log(piece.start) for piece in pieces)
     return [corner for corner in logarithms if isinstance(corner, Budget) and corner <= most]
-
-
-def _delta(part: ComposedEvidence, epsilon: Budget) -> Number | Excess:
-    """Return the least δ of a part for an ε."""
-    gap = part.worst_gap(ExpFactor.of(epsilon))
-    return 0 if gap is None else excess(gap.p, gap.q, epsilon)
 
 
 def _capped_sum(terms: Sequence[tuple[Number | Excess, int]]) -> Amount:
@@ -469,10 +439,7 @@ def group_promise(
         grown = Measured(total([(tight_epsilon(evidence, 0).value, distance)]), None)
         return (Beside(f"{distance} times ε is", grown.amount(DIGITS)),)
     share = quantity.epsilon / distance
-    gap = evidence.worst_gap(ExpFactor.of(share))
-    if gap is None:
-        return (Beside("the group rule promises", number_amount(0)),)
-    delta = excess(gap.p, gap.q, share)
+    delta = least_delta(evidence, share)
     if compare_values(delta, 0) == 0:
         return (Beside("the group rule promises", number_amount(0)),)
     return (Beside("the group rule promises", _grown(delta, share, distance)),)

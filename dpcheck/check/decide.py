@@ -104,15 +104,15 @@ def decide_arranged(
     selected = own.initial
     try:
         runs = arranged(parts, limits)
-        if len(runs) == 1 and runs[0].times == 1:
-            outcome = decide(runs[0].chain, claim, at=at, limits=limits, measures=measures)
+        if len(runs) == 1 and runs[0][1] == 1:
+            outcome = decide(runs[0][0], claim, at=at, limits=limits, measures=measures)
             beside = group_promise(claim, own, parts[0][1], limits)
             return replace(outcome, beside=(*outcome.beside, *beside))
-        for run, title in zip(runs[1:], titles[1:], strict=True):
-            difference = different_inputs(runs[0].chain, run.chain)
+        for (chain, _), title in zip(runs[1:], titles[1:], strict=True):
+            difference = different_inputs(runs[0][0], chain)
             if difference is not None:
                 raise ClaimRejected(DifferentInputs(span, titles[0], title, difference))
-        selected = selected_states(Truths(runs[0].chain, limits), at)
+        selected = selected_states(Truths(runs[0][0], limits), at)
         return decide_composition(claim, runs, selected, limits)
     except LimitReached as limit:
         coverage = Coverage(len(selected), len(own.neighbors.pairs))

@@ -13,14 +13,9 @@ from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.check.evidence.sequences import ENDS
 from dpcheck.check.evidence.table_evidence import TableEvidence
 from dpcheck.check.quantities.event_claims import evidence_against
-from dpcheck.check.quantities.privacy import (
-    EventClaim,
-    Evidence,
-    budget_of,
-    tight_delta,
-    tight_epsilon,
-)
+from dpcheck.check.quantities.privacy import EventClaim, budget_of
 from dpcheck.check.quantities.seen_pairs import SeenPairs, complete_evidence
+from dpcheck.check.quantities.tight import Evidence, tight_delta, tight_epsilon
 from dpcheck.check.values.amounts import (
     growth_amount,
     number_amount,

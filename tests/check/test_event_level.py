@@ -14,8 +14,8 @@ from dpcheck.check.evidence.paired_rows import PairedRows
 from dpcheck.check.evidence.sequences import sequence_table
 from dpcheck.check.evidence.table_evidence import TableEvidence
 from dpcheck.check.quantities import seen_pairs as of_pairs
-from dpcheck.check.quantities.privacy import tight_epsilon
 from dpcheck.check.quantities.seen_pairs import complete_evidence, seen_pairs
+from dpcheck.check.quantities.tight import tight_epsilon
 from dpcheck.check.values.exp_factor import ExpFactor
 from dpcheck.check.values.verdicts import Holds, Violated
 from dpcheck.exact import Budget, Rational, divide, excess, exponential, multiply, subtract

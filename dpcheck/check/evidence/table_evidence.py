@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from dpcheck.certify.evidence import Shown
 from dpcheck.chain.arrays import differences, marked
 from dpcheck.chain.chain import BoolArray
 from dpcheck.check.evidence.paired_rows import PairedRows
+from dpcheck.check.evidence.sequences import ENDS
 from dpcheck.check.values.event_text import (
     MAX_LISTED,
     N_RUNS,
@@ -20,6 +22,9 @@ from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.exact import Number, compare
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass, field
+
+_MAX_CERTIFIED = 64
+"""Bounds the event that is summed once more by `certify`, sequence by sequence."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +70,14 @@ class TableEvidence:
         """
         block = self.rows.block_of(gap)
         return tuple(block.sequence[block.event(gap, factor)].tolist())
+
+    def short_event(self, gap: EventGap, factor: ExpFactor | None) -> list[Shown] | None:
+        """Return the outputs and ends of a gap's event; None where they are many."""
+        event = self.event(gap, factor)
+        table = self.rows.table
+        if len(event) > _MAX_CERTIFIED:
+            return None
+        return [(table.outputs(k), ENDS[int(table.end[k])]) for k in event]
 
     def event_text(self, gap: EventGap, factor: ExpFactor | None) -> EventText:
         """Return a gap's event in words, and the sequences that carry most of p - q."""

@@ -19,11 +19,7 @@ from functools import reduce
 from flint import arb, ctx, fmpq
 
 from dpcheck.certify import ScoredRun, certify_score_event
-from dpcheck.check.quantities.decide_quantity import (
-    decide_comparison,
-    undecided_between,
-    verdict_on,
-)
+from dpcheck.check.quantities.decide_quantity import between, decide_comparison, tabulated
 from dpcheck.check.quantities.grid_bounds import (
     BOUND_BITS,
     MARGIN_BITS,
@@ -42,10 +38,17 @@ from dpcheck.check.quantities.grid_bounds import (
     total,
 )
 from dpcheck.check.quantities.loss_values import Measured
-from dpcheck.check.quantities.privacy import as_comparison, false_comparison, quantity_text
+from dpcheck.check.quantities.privacy import (
+    as_comparison,
+    budget_of,
+    false_comparison,
+    quantity_text,
+    undecided_between,
+    verdict_on,
+)
 from dpcheck.check.values import amounts, verdicts
-from dpcheck.check.values.comparisons import as_budget, as_number, holds
-from dpcheck.exact import DIGITS, Budget, Extended, Number, decimal
+from dpcheck.check.values.comparisons import as_number, holds
+from dpcheck.exact import DIGITS, Budget, Number, decimal
 from dpcheck.exact.number import ball as number_ball
 from dpcheck.limits import LimitReached, Limits, too_large
 from dpcheck.logic import claims
@@ -60,19 +63,19 @@ from dpcheck.source import Span
 
 def decide_by_bounds(claim: claims.Claim, runs: Composition, limits: Limits) -> verdicts.Outcome:
     """Return the outcome of a claim about runs that are not composed exactly."""
-    coverage = verdicts.Coverage(runs.n_initial, len(runs.pairs))
     match claim:
         case claims.QuantityComparison():
             return decide_comparison(claim, lambda side: decide_by_bounds(side, runs, limits))
         case claims.PrivacyClaim():
             asked = as_comparison(claim)
             assert isinstance(asked, claims.QuantityClaim), "dp(ε, δ) is one"
-            if not isinstance(asked.quantity, claims.TightDelta):
-                return verdicts.Outcome(_pure_privacy(asked, runs), coverage)
-            verdict, _ = _compared(asked, asked.quantity, runs, limits, of_quantity=False)
-            return verdicts.Outcome(verdict, coverage)
+            if isinstance(asked.quantity, claims.TightDelta):
+                verdict, _ = _compared(asked, asked.quantity, runs, limits, of_quantity=False)
+            else:
+                verdict = _pure_privacy(asked, runs)
+            return verdicts.Outcome(verdict, runs.seen.coverage())
         case claims.QuantityClaim(quantity=quantity) | claims.QuantityValue(quantity=quantity):
-            return _decide_quantity(claim, quantity, runs, coverage, limits)
+            return _decide_quantity(claim, quantity, runs, limits)
         case _:
             raise AssertionError("formulas are not asked about compositions")
 
@@ -81,18 +84,14 @@ def _decide_quantity(
     claim: claims.QuantityClaim | claims.QuantityValue,
     quantity: claims.Quantity,
     runs: Composition,
-    coverage: verdicts.Coverage,
     limits: Limits,
 ) -> verdicts.Outcome:
+    coverage = runs.seen.coverage()
     if isinstance(quantity, claims.LossQuantity) and quantity.word == "total_variation":
         quantity = claims.TightDelta(Budget.of(0), quantity.span)
     match quantity:
         case claims.LossTable():
-            table = _bounds_table(quantity, runs, limits)
-            n_rows = amounts.number_amount(len(table.rows))
-            return verdicts.Outcome(
-                verdicts.Value(n_rows, len(table.rows), table), coverage, (), n_rows
-            )
+            return tabulated(_bounds_table(quantity, runs, limits), coverage)
         case claims.TightEpsilon(delta=0):
             found, direction = _largest([(each.epsilon, each) for each in runs.directions])
         case (
@@ -101,7 +100,8 @@ def _decide_quantity(
             | claims.LossQuantity(word="loss_tail" | "tradeoff")
         ):
             if isinstance(claim, claims.QuantityValue):
-                return _enclosed_value(quantity, runs, coverage, limits)
+                value, beside = _enclosed_value(quantity, runs, limits)
+                return verdicts.Outcome(value, coverage, (), value.amount, beside)
             verdict, amount = _compared(claim, quantity, runs, limits)
             return verdicts.Outcome(verdict, coverage, (), amount)
         case _:
@@ -109,11 +109,8 @@ def _decide_quantity(
     word = quantity.word if isinstance(quantity, claims.LossQuantity) else ""
     amount = Measured(found, None, is_loss=word != "zcdp").amount(DIGITS)
     names = runs.names_of(direction)
-    of_pair = verdicts.Beside(f"between {names[0]} and {names[1]}", names_states=True)
-    name = quantity_text(quantity)
-    return verdicts.Outcome(
-        verdict_on(claim, name, found, amount, names), coverage, (), amount, (of_pair,)
-    )
+    verdict = verdict_on(claim, quantity_text(quantity), found, amount, names)
+    return verdicts.Outcome(verdict, coverage, (), amount, (between(names),))
 
 
 # --- what adds up --------------------------------------------------------------------------
@@ -167,27 +164,23 @@ def _worst_outputs(value: Measure) -> verdicts.Phrase:
 
 
 def _enclosed_value(
-    quantity: OnGrid, runs: Composition, coverage: verdicts.Coverage, limits: Limits
-) -> verdicts.Outcome:
+    quantity: OnGrid, runs: Composition, limits: Limits
+) -> tuple[verdicts.Value, tuple[verdicts.Beside, ...]]:
     """Return the bounds of a quantity, and which end is safe: the lower one of an error."""
     directions = concerned(quantity, runs)
     if not directions:
-        return verdicts.Outcome(
-            verdicts.Value(amounts.number_amount(0), 0), coverage, (), amounts.number_amount(0)
-        )
+        return verdicts.Value(amounts.number_amount(0), 0), ()
     found = narrow(quantity, directions, limits)
     if not found.low.is_finite():
-        return verdicts.Outcome(
-            verdicts.Value(amounts.INFINITE_EPSILON, None), coverage, (), amounts.INFINITE_EPSILON
-        )
+        return verdicts.Value(amounts.INFINITE_EPSILON, None), ()
     low, high = ends_of(quantity, found)
     amount, value = amounts.bounds_amount(low, high), Enclosed(lambda _: low.union(high))
     if amount.enclosure is None:
-        return verdicts.Outcome(verdicts.Value(amount, value), coverage, (), amount)
+        return verdicts.Value(amount, value), ()
     is_error = isinstance(quantity, claims.LossQuantity) and quantity.word == "tradeoff"
     end = amount.enclosure[0 if is_error else 1]
     safe = verdicts.Beside("safe to use is", verdicts.Amount(end, end))
-    return verdicts.Outcome(verdicts.Value(amount, value), coverage, (), amount, (safe,))
+    return verdicts.Value(amount, value), (safe,)
 
 
 # --- tables --------------------------------------------------------------------------------
@@ -264,7 +257,7 @@ def _compared(
     name, directions = quantity_text(quantity), concerned(quantity, runs)
     if not directions:
         return verdict_on(claim, name, 0, amounts.number_amount(0), ()), amounts.number_amount(0)
-    budget = _budget(quantity, claim.bound)
+    budget = budget_of(with_fields(claim, quantity=quantity))
     bound = ball_of(claim.bound, BOUND_BITS)
 
     def sign(found: Bounds) -> int | None:
@@ -285,7 +278,7 @@ def _compared(
     has_pair = decided > 0 or isinstance(quantity, claims.LossQuantity)
     names = runs.names_of(found.top.direction) if has_pair else ()
     plain, example = _plain_example(name, claim, amount, decided, names), None
-    if decided > 0 and budget is not None:
+    if decided > 0 and budget is not None and budget[0].sign() >= 0:
         example = _shown_event(
             claims.TightDelta(budget[0], claim.span), found.top, runs, budget[1], limits
         )
@@ -327,16 +320,6 @@ def _plain_example(
     return false_comparison(
         name, claim, verdicts.Amount(end, end), ">=" if sign > 0 else "<=", names
     )
-
-
-def _budget(quantity: OnGrid, bound: Budget | Extended) -> tuple[Budget, Number] | None:
-    """Return the (ε, δ) that an event exceeds where the quantity exceeds the bound, if one does."""
-    if isinstance(quantity, claims.LossQuantity):
-        return None
-    if isinstance(quantity, claims.TightDelta):
-        return quantity.epsilon, as_number(bound)
-    budget = None if bound is None else as_budget(bound)
-    return None if budget is None or budget < Budget.of(0) else (budget, quantity.delta)
 
 
 def _is_surely_violated(grid: GridLosses, budget: tuple[Budget, Number]) -> bool:

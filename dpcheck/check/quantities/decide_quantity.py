@@ -12,7 +12,6 @@ from dpcheck import exact
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.chain.graph import graph_of
 from dpcheck.chain.sets import distinct
-from dpcheck.check.evidence.merged_prefixes import MergedEvidence
 from dpcheck.check.evidence.sequences import has_output_cycle, sequence_table
 from dpcheck.check.evidence.strategies import StrategyEvidence
 from dpcheck.check.evidence.table_evidence import n_listed
@@ -23,11 +22,16 @@ from dpcheck.check.quantities.loss_values import (
     table_of,
 )
 from dpcheck.check.quantities.pair_losses import pair_losses
-from dpcheck.check.quantities.privacy import INFINITELY_MANY, false_comparison, quantity_text
-from dpcheck.check.quantities.seen_pairs import complete_evidence, observed, seen_pairs
+from dpcheck.check.quantities.privacy import INFINITELY_MANY, quantity_text, verdict_on
+from dpcheck.check.quantities.seen_pairs import (
+    SeenPairs,
+    complete_evidence,
+    observed,
+    seen_pairs,
+)
 from dpcheck.check.values import verdicts
-from dpcheck.check.values.amounts import INFINITE, bound_amount, number_amount, quantity_amount
-from dpcheck.check.values.comparisons import compared, holds
+from dpcheck.check.values.amounts import INFINITE, number_amount, quantity_amount
+from dpcheck.check.values.comparisons import holds
 from dpcheck.check.values.event_text import EventText, many_sequences
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.measures import TOO_FAR, Measures
@@ -41,8 +45,9 @@ from dpcheck.logic.claims import (
     QuantityComparison,
     QuantityValue,
 )
-from dpcheck.privacy.enclosed import Measure, compare_measures
+from dpcheck.privacy.enclosed import compare_measures
 from dpcheck.privacy.losses import sum_of
+from dpcheck.records import replace
 
 Question = QuantityClaim | QuantityValue
 OtherQuantity = LossQuantity | LossTable | ChannelQuantity | LeastError
@@ -72,15 +77,11 @@ def decide_quantity(
     limits: Limits,
 ) -> verdicts.Outcome:
     """Return the outcome of a claim about a quantity of a chain, at selected[n_selected]."""
-    if chain.offers:
-        return _profile_of_strategies(quantity, chain, selected, limits)
     match quantity:
         case LossQuantity() | LossTable():
-            known = known_losses(chain, selected, limits)
-            if known is None:
-                n_pairs = len(seen_pairs(chain, selected, limits).pairs)
-                return verdicts.Outcome(UNBOUNDED, verdicts.Coverage(len(selected), n_pairs))
-            return decide_on_losses(claim, quantity, known, len(selected))
+            return _decide_losses(claim, quantity, seen_pairs(chain, selected, limits))
+        case ChannelQuantity() | LeastError() if chain.offers:
+            raise LimitReached(NO_STRATEGY)
         case ChannelQuantity():
             return _decide_channel(claim, quantity, chain, selected, limits)
         case LeastError():
@@ -89,20 +90,24 @@ def decide_quantity(
             assert_never(quantity)
 
 
-def _profile_of_strategies(
-    quantity: OtherQuantity, chain: Chain, selected: IntArray, limits: Limits
+def _decide_losses(
+    claim: Question, quantity: LossQuantity | LossTable, seen: SeenPairs
 ) -> verdicts.Outcome:
-    """Return the profile for an analyst who adapts, who has one strategy for each ε."""
-    if not isinstance(quantity, LossTable) or quantity.word != "profile":
+    """Decide a claim about the losses of pairs; an analyst who adapts has a profile only.
+
+    There is a strategy for each ε then.
+    """
+    is_profile = isinstance(quantity, LossTable) and quantity.word == "profile"
+    if seen.chain.offers and not is_profile:
         raise LimitReached(NO_STRATEGY)
-    seen = seen_pairs(chain, selected, limits)
     evidence = complete_evidence(seen)
     if evidence is None:
-        return verdicts.Outcome(UNBOUNDED, verdicts.Coverage(len(selected), len(seen.pairs)))
-    assert isinstance(evidence, StrategyEvidence), "there are choices"
-    known = KnownLosses((), len(seen.pairs), None, seen.names, _counted_event)
-    table = profile_table(evidence.profile(), known)
-    return _tabulated(table, known, len(selected))
+        return verdicts.Outcome(UNBOUNDED, seen.coverage())
+    if isinstance(evidence, StrategyEvidence):
+        known = KnownLosses((), seen, _counted_event)
+        return tabulated(profile_table(evidence.profile(), known), *known.looked_at)
+    known = KnownLosses(pair_losses(evidence), seen, evidence.event_text, n_listed(evidence))
+    return decide_on_losses(claim, quantity, known)
 
 
 def _counted_event(gap: EventGap, factor: ExpFactor | None) -> EventText:
@@ -110,66 +115,32 @@ def _counted_event(gap: EventGap, factor: ExpFactor | None) -> EventText:
     return EventText(many_sequences(None, gap, factor), ())
 
 
-def _tabulated(table: verdicts.Table, known: KnownLosses, n_initial: int) -> verdicts.Outcome:
-    coverage = verdicts.Coverage(n_initial, known.n_pairs, known.n_sequences)
+def tabulated(
+    table: verdicts.Table, coverage: verdicts.Coverage, vacuity: tuple[verdicts.Vacuity, ...] = ()
+) -> verdicts.Outcome:
+    """Return a table as the outcome of what asks for one."""
     amount = number_amount(len(table.rows))
-    return verdicts.Outcome(
-        verdicts.Value(amount, len(table.rows), table), coverage, known.vacuity, amount
-    )
-
-
-def known_losses(chain: Chain, selected: IntArray, limits: Limits) -> KnownLosses | None:
-    """Return the losses of pairs with an end in selected[n]; None for endless outputs."""
-    seen = seen_pairs(chain, selected, limits)
-    evidence = complete_evidence(seen)
-    if evidence is None:
-        return None
-    rows = evidence.graph if isinstance(evidence, MergedEvidence) else evidence.rows
-    found = pair_losses(rows, limits)
-    return KnownLosses(found, len(seen.pairs), n_listed(evidence), seen.names, evidence.event_text)
+    value = verdicts.Value(amount, len(table.rows), table)
+    return verdicts.Outcome(value, coverage, vacuity, amount)
 
 
 def decide_on_losses(
-    claim: Question, quantity: LossQuantity | LossTable, known: KnownLosses, n_initial: int
+    claim: Question, quantity: LossQuantity | LossTable, known: KnownLosses
 ) -> verdicts.Outcome:
     """Return the outcome of a claim about a quantity that privacy losses determine."""
     if isinstance(quantity, LossTable):
-        return _tabulated(table_of(quantity, known), known, n_initial)
-    coverage = verdicts.Coverage(n_initial, known.n_pairs, known.n_sequences)
+        return tabulated(table_of(quantity, known), *known.looked_at)
     found = measured(quantity, known)
     amount = found.amount(quantity.digits)
     names = () if found.side is None else found.side.names(known)
-    pair = (
-        (verdicts.Beside(f"between {names[0]} and {names[1]}", names_states=True),) if names else ()
-    )
-    outcome = verdict_on(claim, quantity_text(quantity), found.value, amount, names)
-    return verdicts.Outcome(outcome, coverage, known.vacuity, amount, (*found.beside, *pair))
+    pair = (between(names),) if names else ()
+    verdict = verdict_on(claim, quantity_text(quantity), found.value, amount, names)
+    return verdicts.Outcome(verdict, *known.looked_at, amount, (*found.beside, *pair))
 
 
-def verdict_on(
-    claim: Question, name: str, value: Measure, amount: verdicts.Amount, states: tuple[str, ...]
-) -> verdicts.Value | verdicts.Holds | verdicts.Violated | verdicts.Undecided:
-    """Return the verdict on a value: report it, or compare it with the bound."""
-    if isinstance(claim, QuantityValue):
-        return verdicts.Value(amount, value)
-    sign = compared(value, claim.bound)
-    if sign is None:
-        return undecided_between(name, claim.bound, amount)
-    if holds(claim.comparison, sign):
-        return verdicts.Holds()
-    return verdicts.Violated(false_comparison(name, claim, amount, states=states))
-
-
-def undecided_between(
-    name: str,
-    bound: exact.Budget | exact.Extended,
-    amount: verdicts.Amount,
-    limit: Limit | None = None,
-) -> verdicts.Undecided:
-    """Return that enclosures of a value contain its bound, after a limit or without any."""
-    unsure = f"no enclosure separates {name} from {bound_amount(bound).exact}"
-    size = Limit("size", unit=unsure, advice="a bound that differs from it")
-    return verdicts.Undecided(limit or size, verdicts.Phrase.of("it is ", amount))
+def between(names: tuple[str, str]) -> verdicts.Beside:
+    """Return whose value it is."""
+    return verdicts.Beside(f"between {names[0]} and {names[1]}", names_states=True)
 
 
 def decide_comparison(
@@ -224,7 +195,7 @@ def _decide_channel(
     Whoever guesses knows the public inputs; the answer is the greatest for all of these.
     """
     n_states = len(distinct(selected))
-    coverage = verdicts.Coverage(n_states, len(seen_pairs(chain, selected, limits).pairs))
+    coverage = replace(seen_pairs(chain, selected, limits).coverage(), n_initial=n_states)
     found = most_guessable(chain, selected, limits)
     if found is None:
         return verdicts.Outcome(UNBOUNDED, coverage)
@@ -311,8 +282,8 @@ def _decide_least_error(
     amount = INFINITE if value is None else number_amount(value)
     verdict = verdict_on(claim, quantity.text, value, amount, (chain.state_text(state),))
     beside = (verdicts.Beside(f"reached from {chain.state_text(state)}", names_states=True),)
-    n_pairs = int(np.isin(chain.neighbors.pairs, selected).any(axis=1).sum())
-    return verdicts.Outcome(verdict, verdicts.Coverage(len(selected), n_pairs), (), amount, beside)
+    coverage = seen_pairs(chain, selected, limits).coverage()
+    return verdicts.Outcome(verdict, coverage, (), amount, beside)
 
 
 def _worst_error(

@@ -17,27 +17,29 @@ import numpy as np
 
 from dpcheck.check.evidence.futures import GOES_SILENT, STOPS, Label
 from dpcheck.check.evidence.growth import GrowingRatio
-from dpcheck.check.evidence.merged_prefixes import MergedEvidence, MergedPrefixes
+from dpcheck.check.evidence.merged_prefixes import MergedEvidence
 from dpcheck.check.evidence.sequences import ENDS
 from dpcheck.check.evidence.table_evidence import TableEvidence
 from dpcheck.check.quantities.privacy import (
     Decision,
-    Evidence,
+    EventClaim,
+    as_comparison,
     asked_bound,
     decide_between,
-    decide_infinite,
+    decide_event_claim,
     greatest,
     quantity_of,
-    tight_quantity,
+    quantity_text,
     undecided_sequences,
+    verdict_on,
 )
-from dpcheck.check.quantities.questions import Question, decision_on
 from dpcheck.check.quantities.seen_pairs import (
     SeenPairs,
     endless_prefixes,
     merged_evidence,
     prefix_table,
 )
+from dpcheck.check.quantities.tight import Evidence, tight_quantity
 from dpcheck.check.values.amounts import (
     ENCLOSED_DIGITS,
     INFINITE_EPSILON,
@@ -55,16 +57,16 @@ from dpcheck.check.values.event_text import (
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import (
     Beside,
-    Coverage,
     Outcome,
     OutputSequence,
     Phrase,
+    Verdict,
     Violated,
 )
 from dpcheck.exact import Budget, Extended, TooLarge, divide
 from dpcheck.limits import Limit, LimitReached
 from dpcheck.logic.claims import TightEpsilon
-from dpcheck.records import dataclass
+from dpcheck.records import dataclass, replace
 
 _MAX_DEPTH = 256
 """Bounds the first outputs that are listed, doubled each time."""
@@ -80,34 +82,26 @@ _MAX_CERTIFIED = 1024
 """Outputs of a sequence that is followed once more, in a tenth of a second."""
 
 
-def decide_endless(question: Question, n_initial: int) -> Outcome:
+def decide_endless(claim: EventClaim, seen: SeenPairs) -> Outcome:
     """Decide a claim that no complete evidence decides."""
-    match quantity_of(question.claim):
+    match quantity_of(claim):
         case TightEpsilon(delta=0):
-            prefixes, limits = endless_prefixes(question.seen), question.seen.limits
-            growth, graph = prefixes.growth(limits), prefixes.words(limits)
+            prefixes = endless_prefixes(seen)
+            growth, graph = prefixes.growth(seen.limits), prefixes.words(seen.limits)
             if growth is not None:
-                return _decide_growing(question, growth, n_initial)
-            if graph is not None:
-                return _decide_by_words(question, graph, n_initial)
-    seen = question.seen
-    return decide_by_prefixes(question, n_initial, _prefixes(seen), partial(_with_state, seen))
+                return _decide_growing(claim, seen, growth)
+            if graph is not None:  # an analyst chooses: the worst word has the ratio
+                words = MergedEvidence(graph, seen.chain.observation_text, seen.limits)
+                decision = decide_event_claim(claim, words, seen)
+                assert decision.verdict is not None, "complete evidence decides"
+                return Outcome(decision.verdict, seen.coverage(), (), decision.value)
+    return decide_by_prefixes(claim, seen, _prefixes(seen), partial(_with_state, seen))
 
 
-def _decide_by_words(question: Question, graph: MergedPrefixes, n_initial: int) -> Outcome:
-    """Decide a claim about ε where an analyst chooses: the worst word has the ratio."""
-    seen = question.seen
-    words = MergedEvidence(graph, seen.chain.observation_text, seen.limits)
-    decision = decision_on(question, words, is_complete=True)
-    assert decision.verdict is not None, "complete evidence decides"
-    coverage = Coverage(n_initial, len(seen.pairs))
-    return Outcome(decision.verdict, coverage, (), decision.value)
-
-
-def violating_prefixes(question: Question) -> tuple[Evidence, Decision] | None:
+def violating_prefixes(claim: EventClaim, seen: SeenPairs) -> tuple[Evidence, Decision] | None:
     """Return evidence about few outputs that violates a claim, if it soon does."""
-    for depth, evidence in _prefix_tables(question.seen):
-        decision = decision_on(question, evidence, is_complete=False)
+    for depth, evidence in _prefix_tables(seen):
+        decision = decide_event_claim(claim, evidence, seen, is_complete=False)
         if isinstance(decision.verdict, Violated):
             return evidence, decision
         if depth >= _MAX_DEPTH_TOLD:
@@ -115,20 +109,16 @@ def violating_prefixes(question: Question) -> tuple[Evidence, Decision] | None:
     return None
 
 
-def evidence_of_prefixes(question: Question) -> Evidence:
-    """Return evidence by which a claim is violated: it is known to be.
+def evidence_of_prefixes(claim: EventClaim, seen: SeenPairs) -> Evidence:
+    """Return evidence by which a claim is violated: it is known to be, and not by few outputs.
 
     Raises `LimitReached` where less is allowed than it took to find that out.
     """
-    short = violating_prefixes(question)
-    if short is not None:
-        return short[0]
-    growth = endless_prefixes(question.seen).growth(question.seen.limits)
-    bound = asked_bound(question.claim)
+    growth, bound = endless_prefixes(seen).growth(seen.limits), asked_bound(claim)
     if growth is not None and isinstance(bound, Budget):
-        return WordEvidence.beyond(bound, growth, question.seen)
-    for _, evidence in _prefixes(question.seen):
-        if decision_on(question, evidence, is_complete=False).verdict is not None:
+        return WordEvidence.beyond(bound, growth, seen)
+    for _, evidence in _prefixes(seen):
+        if decide_event_claim(claim, evidence, seen, is_complete=False).verdict is not None:
             return evidence
     raise LimitReached(Limit("size", unit="the outputs that violate the claim are too many"))
 
@@ -170,25 +160,29 @@ class WordEvidence:
         return self.event
 
 
-def _decide_growing(question: Question, growth: GrowingRatio, n_initial: int) -> Outcome:
+def _decide_growing(claim: EventClaim, seen: SeenPairs, growth: GrowingRatio) -> Outcome:
     """Decide a claim about ε, which is infinite, by as many turns as exceed what it allows."""
-    seen, bound = question.seen, asked_bound(question.claim)
-    decision = Decision(None)
+    bound, decision = asked_bound(claim), Decision(None)
     if isinstance(bound, Budget):
-        short = violating_prefixes(question)
+        short = violating_prefixes(claim, seen)
         with suppress(TooLarge):
             evidence = short[0] if short else WordEvidence.beyond(bound, growth, seen)
-            decision = decision_on(question, evidence, is_complete=False)
-    if decision.verdict is None:
-        names = seen.names(growth.pair)
-        states = names if growth.is_forward else names[::-1]
-        decision = decide_infinite(question.claim, states, _in_words(growth, bound, seen))
+            decision = decide_event_claim(claim, evidence, seen, is_complete=False)
+    verdict = decision.verdict or _verdict_on_infinity(claim, seen, growth)
     turn = _sequence(growth.turn, seen)
     factor = number_amount(divide(*growth.factor))
     beside = Beside(Phrase.of("every further ", turn, " multiplies the ratio by ", factor))
-    assert decision.verdict is not None, "an infinite value decides"
-    coverage = Coverage(n_initial, len(seen.pairs))
-    return Outcome(decision.verdict, coverage, (), INFINITE_EPSILON, (beside,))
+    return Outcome(verdict, seen.coverage(), (), INFINITE_EPSILON, (beside,))
+
+
+def _verdict_on_infinity(claim: EventClaim, seen: SeenPairs, growth: GrowingRatio) -> Verdict:
+    """Return the verdict on an ε that is infinite, where no sequence is written out."""
+    asked, states = as_comparison(claim), seen.names(growth.pair, is_forward=growth.is_forward)
+    verdict = verdict_on(asked, quantity_text(asked.quantity), None, INFINITE_EPSILON, states)
+    if not isinstance(verdict, Violated):
+        return verdict
+    event = _in_words(growth, asked_bound(claim), seen)
+    return Violated(replace(verdict.counterexample, event=event))
 
 
 def _in_words(growth: GrowingRatio, bound: Budget | Extended, seen: SeenPairs) -> Phrase:
@@ -213,8 +207,8 @@ def _sequence(labels: Sequence[Label], seen: SeenPairs) -> OutputSequence:
 
 
 def decide_by_prefixes(
-    question: Question,
-    n_initial: int,
+    claim: EventClaim,
+    seen: SeenPairs,
     prefixes: Iterator[tuple[int, Evidence]],
     with_state: Callable[[int], Evidence | None],
 ) -> Outcome:
@@ -223,55 +217,55 @@ def decide_by_prefixes(
     prefixes: evidence about the first outputs, and how many; with_state: about so many, and what
     state the run is in after them, if that is not too much.
     """
-    coverage = Coverage(n_initial, len(question.seen.pairs))
     last, depth = Decision(None), 0
     attained: tuple[int, Evidence, Decision] | None = None
-    high = greatest(question.claim)
+    high = greatest(claim)
 
     def between(n_digits: int) -> Outcome | None:
         """Return the outcome if both bounds decide."""
-        found = decide_between(question.claim, last, high, n_digits=n_digits)
+        found = decide_between(claim, last, high, n_digits=n_digits)
         beside = () if found.value else (Beside("it is at most", quantity_amount(high)),)
         if found.verdict is None:
             return None
-        return Outcome(found.verdict, coverage, (), found.value, beside)
+        return Outcome(found.verdict, seen.coverage(), (), found.value, beside)
 
     for depth, evidence in prefixes:
-        before, last = last, decision_on(question, evidence, is_complete=False)
+        before = last
+        last = decide_event_claim(claim, evidence, seen, is_complete=False)
         if last.verdict is not None:
             beside = () if last.at_least is None else (Beside("it is at least", last.at_least),)
-            return Outcome(last.verdict, coverage, (), last.value, beside)
+            return Outcome(last.verdict, seen.coverage(), (), last.value, beside)
         if last.at_least != before.at_least:
             attained = depth, evidence, last
         above = with_state(depth)
         if above is not None:
-            high = tight_quantity(quantity_of(question.claim), above).value
+            high = tight_quantity(quantity_of(claim), above).value
         if outcome := between(ENCLOSED_DIGITS):
             return outcome
     if outcome := between(FEWEST_DIGITS):
         return outcome
-    path, shown_by = _path_of_outputs(question), Phrase(())
+    path, shown_by = _path_of_outputs(seen), Phrase(())
     if attained is not None:
-        shown_by = _shown_by(question, *_fewest_outputs(question, *attained))
-    undecided = undecided_sequences(question.claim, last.at_least, high, depth, path, shown_by)
-    return Outcome(undecided, coverage)
+        shown_by = _shown_by(seen, *_fewest_outputs(claim, seen, *attained))
+    undecided = undecided_sequences(claim, last.at_least, high, depth, path, shown_by)
+    return Outcome(undecided, seen.coverage())
 
 
 def _fewest_outputs(
-    question: Question, depth: int, evidence: Evidence, decision: Decision
+    claim: EventClaim, seen: SeenPairs, depth: int, evidence: Evidence, decision: Decision
 ) -> tuple[Evidence, Decision]:
     """Return evidence about fewer outputs that shows the same lower bound, if it is soon found."""
     is_short = depth <= _MAX_DEPTH_TOLD and isinstance(evidence, TableEvidence)
     for length in range(depth // 2 + 1, depth) if is_short else ():
-        shorter = prefix_table(question.seen, length)
+        shorter = prefix_table(seen, length)
         if shorter is not None:
-            found = decision_on(question, shorter, is_complete=False)
+            found = decide_event_claim(claim, shorter, seen, is_complete=False)
             if found.at_least == decision.at_least:
                 return shorter, found
     return evidence, decision
 
 
-def _shown_by(question: Question, evidence: Evidence, decision: Decision) -> Phrase:
+def _shown_by(seen: SeenPairs, evidence: Evidence, decision: Decision) -> Phrase:
     """Return the event behind a lower bound, with its probabilities from both sides."""
     found = decision.shown
     if found is None or found.gap is None:
@@ -280,8 +274,8 @@ def _shown_by(question: Question, evidence: Evidence, decision: Decision) -> Phr
         event = evidence.event_text(found.gap, found.factor)
     except LimitReached:  # which costs the words, and no bound
         return Phrase(())
-    gap, names = found.gap, question.seen.names(found.gap.pair)
-    left, right = names if gap.is_forward else names[::-1]
+    gap = found.gap
+    left, right = seen.names(gap.pair, is_forward=gap.is_forward)
     shown = event_parts(event.event)
     sides = number_amount(gap.p), f" from {left}, ", number_amount(gap.q), f" from {right}"
     return Phrase.of(*shown, ": ", *sides)
@@ -321,16 +315,16 @@ def _prefix_tables(seen: SeenPairs) -> Iterator[tuple[int, Evidence]]:
         depth *= 2
 
 
-def _path_of_outputs(question: Question) -> str | None:
+def _path_of_outputs(seen: SeenPairs) -> str | None:
     """Return a path formula about the likeliest first outputs, to ask in place of all sequences.
 
     None where an analyst chooses: formulas say nothing of strategies.
     """
-    chain = question.seen.chain
+    chain = seen.chain
     if chain.offers:
         return None
     shown: list[str] = []
-    state = int(question.seen.sources[0]) if len(question.seen.sources) else chain.stopped
+    state = int(seen.sources[0]) if len(seen.sources) else chain.stopped
     while len(shown) < _ASKED_OUTPUTS:
         row = slice(int(chain.indptr[state]), int(chain.indptr[state + 1]))
         showing = np.flatnonzero(chain.observation[chain.targets[row]] >= 0)
@@ -341,11 +335,8 @@ def _path_of_outputs(question: Question) -> str | None:
         shown.append(chain.observation_text(int(chain.observation[state])))
     if not shown:
         return "X stopped"
-    if question.is_of_labels:
-        return (
-            f"F<={_ASKED_OUTPUTS} ({shown[0]})"
-            if " & " in shown[0]
-            else f"F<={_ASKED_OUTPUTS} {shown[0]}"
-        )
+    if seen.is_of_labels:
+        label = f"({shown[0]})" if " & " in shown[0] else shown[0]
+        return f"F<={_ASKED_OUTPUTS} {label}"
     *before, last = (f"output = {text}" for text in shown)
     return f"X ({before[0]} & X {last})" if before else f"X {last}"

@@ -8,11 +8,11 @@ from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
 from dpcheck.check.quantities.privacy import (
     Decision,
     EventClaim,
-    Evidence,
     closest_text,
+    decide_event_claim,
 )
-from dpcheck.check.quantities.questions import Question, decision_on
 from dpcheck.check.quantities.seen_pairs import SeenPairs, complete_evidence, seen_pairs
+from dpcheck.check.quantities.tight import Evidence
 from dpcheck.check.values import verdicts
 from dpcheck.exact import TooLarge
 from dpcheck.limits import LimitReached, Limits
@@ -28,37 +28,32 @@ def decide_on_sequences(
     claim: EventClaim, chain: Chain, selected: IntArray, limits: Limits
 ) -> verdicts.Outcome:
     """Return the outcome of an event-level claim about the pairs with an end in selected[n]."""
-    own = chain if chain.with_one_end is None else chain.with_one_end
     seen = seen_pairs(chain, selected, limits)
-    question = Question(claim, seen, is_of_labels=not own.shows_every_step)
     evidence = complete_evidence(seen)
     if evidence is None:
         from dpcheck.check.quantities.endless_claims import decide_endless
 
-        return decide_endless(question, len(selected))
-    decision = decision_on(question, evidence, is_complete=True)
+        return decide_endless(claim, seen)
+    decision = decide_event_claim(claim, evidence, seen)
     if isinstance(decision.verdict, verdicts.Violated) and not seen.are_finite:
         # A few outputs are easier to follow than all that merged prefixes stand for.
         from dpcheck.check.quantities.endless_claims import violating_prefixes
 
-        short = violating_prefixes(question)
+        short = violating_prefixes(claim, seen)
         decision = decision if short is None else replace(decision, verdict=short[1].verdict)
     assert decision.verdict is not None, "complete evidence decides"
     return verdicts.Outcome(
         decision.verdict,
-        verdicts.Coverage(len(selected), len(question.seen.pairs), n_listed(evidence)),
-        _vacuity(evidence, len(question.seen.pairs)),
+        seen.coverage(n_listed(evidence)),
+        _vacuity(evidence, len(seen.pairs)),
         decision.value,
-        (
-            *_closest(question, decision, evidence),
-            *_why_infinite(question, decision, evidence),
-        ),
+        (*_closest(claim, seen, decision, evidence), *_why_infinite(seen, decision, evidence)),
         strategy=_strategy(decision, evidence),
     )
 
 
 def _why_infinite(
-    question: Question, decision: Decision, evidence: Evidence
+    seen: SeenPairs, decision: Decision, evidence: Evidence
 ) -> tuple[verdicts.Beside, ...]:
     """Return an output that is possible on one side only, where that makes an ε infinite."""
     shown, value = decision.shown, decision.value
@@ -66,8 +61,7 @@ def _why_infinite(
         return ()
     if shown is None or shown.gap is None or not isinstance(evidence, TableEvidence):
         return ()
-    names = question.seen.names(shown.gap.pair)
-    left, right = names if shown.gap.is_forward else names[::-1]
+    left, right = seen.names(shown.gap.pair, is_forward=shown.gap.is_forward)
     (outputs, _, _), *_ = evidence.event_text(shown.gap, shown.factor).runs
     said = f" is possible from {left}, and not from {right}"
     return (
@@ -76,14 +70,13 @@ def _why_infinite(
 
 
 def _closest(
-    question: Question, decision: Decision, evidence: Evidence
+    claim: EventClaim, seen: SeenPairs, decision: Decision, evidence: Evidence
 ) -> tuple[verdicts.Beside, ...]:
     """Return the pair that comes closest to the budget of a claim that holds, with an output."""
-    claim, found = question.claim, decision.closest
+    found = decision.closest
     if found is None or found.gap is None or not isinstance(claim, PrivacyClaim):
         return ()
-    left, right = question.seen.names(found.gap.pair)
-    pair = (left, right) if found.gap.is_forward else (right, left)
+    pair = seen.names(found.gap.pair, is_forward=found.gap.is_forward)
     shown: verdicts.OutputSequence | None = None
     try:
         if isinstance(evidence, TableEvidence):
@@ -121,11 +114,10 @@ def evidence_against(
         return seen, complete
     from dpcheck.check.quantities.endless_claims import evidence_of_prefixes, violating_prefixes
 
-    question = Question(claim, seen, is_of_labels=False)
-    short = violating_prefixes(question)
+    short = violating_prefixes(claim, seen)
     if short is not None:
         return seen, short[0]
-    return seen, evidence_of_prefixes(question) if complete is None else complete
+    return seen, evidence_of_prefixes(claim, seen) if complete is None else complete
 
 
 def _vacuity(evidence: Evidence, n_pairs: int) -> tuple[verdicts.Vacuity, ...]:

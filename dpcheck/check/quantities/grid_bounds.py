@@ -14,6 +14,7 @@ from functools import cached_property, reduce
 import numpy as np
 from flint import arb, ctx, fmpq
 
+from dpcheck.check.quantities.seen_pairs import SeenPairs
 from dpcheck.check.values.comparisons import as_number
 from dpcheck.exact import Budget, Number, log
 from dpcheck.exact.number import ball as number_ball
@@ -68,12 +69,14 @@ class Direction:
 
 @dataclass(frozen=True, eq=False)
 class Composition:
-    """Independent runs on one input: every pair's losses of the parts, how often each runs."""
+    """Independent runs on one input: every pair's losses of the parts, how often each runs.
+
+    `seen` are the pairs, as they are seen in one of the parts.
+    """
 
     pairs: Sequence[tuple[LossDistribution, ...]]
     times: Sequence[int]
-    names: Callable[[int], tuple[str, str]]
-    n_initial: int
+    seen: SeenPairs
 
     @cached_property
     def directions(self) -> list[Direction]:
@@ -93,8 +96,7 @@ class Composition:
 
     def names_of(self, direction: Direction) -> tuple[str, str]:
         """Return the two states, P's first."""
-        first, second = self.names(direction.pair)
-        return (first, second) if direction.is_forward else (second, first)
+        return self.seen.names(direction.pair, is_forward=direction.is_forward)
 
 
 def total(terms: Sequence[tuple[Finite | None, int]]) -> Divergence | None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dpcheck import exact
 from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
 from dpcheck.check.quantities.pair_losses import NumberedLosses
+from dpcheck.check.quantities.seen_pairs import SeenPairs
 from dpcheck.check.values.amounts import (
     INFINITE,
     bound_amount,
@@ -20,7 +21,7 @@ from dpcheck.check.values.amounts import (
 )
 from dpcheck.check.values.event_text import EventText
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
-from dpcheck.check.values.verdicts import Amount, Beside, Cell, Table, Vacuity
+from dpcheck.check.values.verdicts import Amount, Beside, Cell, Coverage, Table, Vacuity
 from dpcheck.logic.claims import LossQuantity, LossTable
 from dpcheck.privacy.concentrated import zcdp
 from dpcheck.privacy.enclosed import Enclosed, Measure, compare_measures
@@ -34,22 +35,20 @@ from dpcheck.records import dataclass
 
 @dataclass(frozen=True, eq=False)
 class KnownLosses:
-    """The losses of pairs of neighbors (those with different rows), and how to speak of them.
+    """The losses of those pairs that are seen that have different rows.
 
-    `n_pairs` counts all pairs, `names` describes the states of one, `event_text` the event of a
-    gap; `digits` are shown of numbers without an exact form.
+    `event_text` describes the event of a gap; `n_sequences` are there, where they are listed.
     """
 
     pairs: Sequence[NumberedLosses]
-    n_pairs: int
-    n_sequences: int | None
-    names: Callable[[int], tuple[str, str]]
+    seen: SeenPairs
     event_text: Callable[[EventGap, ExpFactor], EventText]
+    n_sequences: int | None = None
 
     @property
-    def vacuity(self) -> tuple[Vacuity, ...]:
-        """Why a claim about them says little."""
-        return () if self.n_pairs else (NO_NEIGHBORS,)
+    def looked_at(self) -> tuple[Coverage, tuple[Vacuity, ...]]:
+        """What a claim about them is about, and why it says little."""
+        return self.seen.coverage(self.n_sequences), () if len(self.seen.pairs) else (NO_NEIGHBORS,)
 
 
 @dataclass(frozen=True)
@@ -62,8 +61,7 @@ class Side:
 
     def names(self, known: KnownLosses) -> tuple[str, str]:
         """Return the two states, P's first."""
-        first, second = known.names(self.pair)
-        return (first, second) if self.is_forward else (second, first)
+        return known.seen.names(self.pair, is_forward=self.is_forward)
 
 
 @dataclass(frozen=True)
@@ -246,9 +244,7 @@ def _profile_row(piece: Piece, known: KnownLosses) -> tuple[Cell, ...]:
         return (*amounts, "", "", "")
     gap = EventGap(line.p, line.q, line.pair, line.is_forward)
     event = known.event_text(gap, ExpFactor.of_number(piece.start)).event
-    first, second = known.names(line.pair)
-    names = (first, second) if line.is_forward else (second, first)
-    return (*amounts, *names, event)
+    return (*amounts, *known.seen.names(line.pair, is_forward=line.is_forward), event)
 
 
 @tabulates("losses")

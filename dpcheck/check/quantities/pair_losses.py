@@ -2,22 +2,22 @@
 
 From a table of rows: outputs with one likelihood ratio are found by exact comparison with one of
 them, p_i q_j = p_j q_i, for all pairs of a block at once; most mechanisms have few ratios. From
-merged prefixes (`merging.MergedPrefixes`): a leaf is a ratio already.
+merged prefixes (`MergedPrefixes`): a leaf is a ratio already.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.weights.denominators import INT64_LIMIT, as_objects, weight_array
-from dpcheck.check.evidence.merged_prefixes import MergedPrefixes
-from dpcheck.check.evidence.paired_rows import Block, PairedRows
+from dpcheck.check.evidence.merged_prefixes import MergedEvidence
+from dpcheck.check.evidence.paired_rows import Block
+from dpcheck.check.evidence.table_evidence import TableEvidence
 from dpcheck.exact import Number, Whole, exact_quotient, number, whole, whole_gcd
-from dpcheck.limits import Limits
 from dpcheck.privacy.losses import LossDistribution
 
 _ROUNDS = 12
@@ -27,40 +27,43 @@ NumberedLosses = tuple[int, LossDistribution]
 """A pair of neighbors by its row among the pairs asked about, and its losses forward."""
 
 
-def pair_losses(rows: PairedRows | MergedPrefixes, limits: Limits) -> list[NumberedLosses]:
+def pair_losses(evidence: TableEvidence | MergedEvidence) -> list[NumberedLosses]:
     """Return the losses of a representative of each pair of different rows."""
-    if isinstance(rows, MergedPrefixes):
-        return _graph_losses(rows)
     found: list[NumberedLosses] = []
-    for block in rows.blocks(limits):
-        if block.is_forward:
-            found.extend(block_losses(block))
-    return found
-
-
-def losses_of_all(rows: PairedRows | MergedPrefixes, limits: Limits) -> list[LossDistribution]:
-    """Return the losses of every pair, forward; pairs with equal rows share one object."""
-    known: dict[object, LossDistribution] = {}
-    found: list[LossDistribution] = []
-    n_pairs = len(rows.pairs) if isinstance(rows, PairedRows) else len(rows.roots)
-    for pair in range(n_pairs):
-        limits.check_time(f"the losses of {pair} of {n_pairs} pairs")
-        key = rows.classes_of(pair) if isinstance(rows, PairedRows) else rows.roots[pair]
-        if key not in known:
-            if isinstance(rows, PairedRows):
-                ((_, known[key]),) = block_losses(rows.pair_block(pair))
-            else:
-                known[key] = rows.losses(pair)
-        found.append(known[key])
-    return found
-
-
-def _graph_losses(graph: MergedPrefixes) -> list[NumberedLosses]:
+    if isinstance(evidence, TableEvidence):
+        for block in evidence.rows.blocks(evidence.limits):
+            if block.is_forward:
+                found.extend(block_losses(block))
+        return found
     first: dict[int, int] = {}
-    for pair, root in enumerate(graph.roots):
+    for pair, root in enumerate(evidence.graph.roots):
         first.setdefault(root, pair)
-    found = [(pair, graph.losses(pair)) for pair in first.values()]
+    found = [(pair, evidence.graph.losses(pair)) for pair in first.values()]
     return [(pair, losses) for pair, losses in found if not losses.is_certain]
+
+
+def losses_of_all(evidence: TableEvidence | MergedEvidence) -> list[LossDistribution]:
+    """Return the losses of every pair, forward; pairs with equal rows share one object."""
+    keys: Sequence[object]
+    if isinstance(evidence, TableEvidence):
+        rows = evidence.rows
+        keys = [rows.classes_of(pair) for pair in range(len(rows.pairs))]
+    else:
+        keys = evidence.graph.roots
+    known: dict[object, LossDistribution] = {}
+    for pair, key in enumerate(keys):
+        evidence.limits.check_time(f"the losses of {pair} of {len(keys)} pairs")
+        if key not in known:
+            known[key] = _losses_of(evidence, pair)
+    return [known[key] for key in keys]
+
+
+def _losses_of(evidence: TableEvidence | MergedEvidence, pair: int) -> LossDistribution:
+    """Return the losses of one pair, forward."""
+    if isinstance(evidence, MergedEvidence):
+        return evidence.graph.losses(pair)
+    ((_, losses),) = block_losses(evidence.rows.pair_block(pair))
+    return losses
 
 
 def block_losses(block: Block) -> Iterator[NumberedLosses]:

@@ -1,32 +1,23 @@
-"""Event-level privacy claims, decided on evidence about complete output sequences.
+"""Event-level privacy claims, decided on evidence about output sequences.
 
 `dp(ε, δ)` asks for P(S) <= e^ε Q(S) + δ for all neighbors, both ways, and *every set* S of output
-sequences. Evidence knows, for a factor E, the largest gap P(S) - E Q(S), and the largest ratio. So
-
-    delta(ε)    is the largest gap at E = e^ε, or 0;
-    epsilon     is ln of the largest ratio (ε >= 0), infinite over zero;
-    epsilon(δ)  is ln of the least E >= 1 at which the largest gap is at most δ.
-
-The last is found by Newton's method: the largest gap f(E) is the maximum of the affine functions
-P(S) - E Q(S), so it is convex, falling and piecewise linear. From an E with f(E) > δ the worst
-affine function there reaches δ at an E' that f does not reach earlier; E' is the answer if
-f(E') <= δ, else f has another, flatter piece there. There are finitely many.
-
-Where sequences are infinitely many, finished sequences and the prefixes of all others are a
-partition into finitely many events: what it shows is a lower bound of ε and δ, at every depth.
+sequences: so it bounds the least ε or δ that evidence shows (`tight`). Where sequences are
+infinitely many, finished sequences and the prefixes of all others are a partition into finitely
+many events: what it shows is a lower bound of ε and δ, at every depth.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol, assert_never
+from typing import assert_never
 
 from flint import arb, ctx
 
 from dpcheck.certify import certify_violation
+from dpcheck.check.evidence.table_evidence import TableEvidence
+from dpcheck.check.quantities.seen_pairs import SeenPairs
+from dpcheck.check.quantities.tight import Evidence, Found, Least, tight_quantity
 from dpcheck.check.values import comparisons, verdicts
 from dpcheck.check.values.amounts import (
-    INFINITE_EPSILON,
     between_amount,
     bound_amount,
     epsilon_amount,
@@ -36,17 +27,13 @@ from dpcheck.check.values.amounts import (
     quantity_amount,
     ratio_amount,
 )
-from dpcheck.check.values.event_text import EventText
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.exact import (
     Budget,
-    Epsilon,
-    Excess,
     Extended,
     LogOf,
     Number,
     compare_epsilon,
-    compare_values,
     divide,
     exact_text,
     excess,
@@ -58,7 +45,7 @@ from dpcheck.limits import Limit
 from dpcheck.logic import claims
 from dpcheck.logic.formula_text import formula_text
 from dpcheck.logic.formulas import Private
-from dpcheck.privacy.enclosed import Enclosed, ball_of, compare_measures
+from dpcheck.privacy.enclosed import Enclosed, Measure, ball_of, compare_measures
 from dpcheck.records import dataclass, replace
 
 EventClaim = claims.PrivacyClaim | claims.QuantityClaim | claims.QuantityValue
@@ -70,31 +57,6 @@ _SMALL_DIGITS = 10
 
 _TOLD_AS_FACTOR = Budget.of(100)
 """Up to here a budget is told as e^ε, which has 44 digits; a larger one as ε."""
-
-
-class Evidence(Protocol):
-    """What is known of the output sequences of some pairs of neighbors."""
-
-    def worst_ratio(self) -> EventGap | None:
-        """Return an event with the largest ratio; None where all pairs have equal rows."""
-
-    def worst_gap(self, factor: ExpFactor) -> EventGap | None:
-        """Return the event with the largest gap; None where no event has a positive one."""
-
-    def event_text(self, gap: EventGap, factor: ExpFactor | None) -> EventText:
-        """Return the event of a gap in words; it came from `worst_ratio` if there is no factor."""
-
-
-@dataclass(frozen=True)
-class Found:
-    """The value of a quantity (an infinite ε is None) and the event that shows it.
-
-    `factor` is where the event's gap is largest; None for an event of the largest ratio.
-    """
-
-    value: Epsilon | Number | Excess | None
-    gap: EventGap | None
-    factor: ExpFactor | None
 
 
 @dataclass(frozen=True)
@@ -113,47 +75,74 @@ class Decision:
     closest: Found | None = None
 
 
-@dataclass(frozen=True)
-class Setting:
-    """Evidence, the number and the names of its pairs, and whether it shows all sequences."""
-
-    evidence: Evidence
-    n_pairs: int
-    names: Callable[[int], tuple[str, str]]
-    is_complete: bool
-
-
-def decide_event_claim(claim: EventClaim, setting: Setting) -> Decision:
-    """Return what the evidence says about a claim; partial evidence only bounds from below."""
-    match claim:
-        case claims.PrivacyClaim():
-            return _decide_privacy(claim, setting)
-        case claims.QuantityValue():
-            found = tight_quantity(claim.quantity, setting.evidence)
-            amount = quantity_amount(found.value)
-            if setting.is_complete or _is_greatest(found.value, claim.quantity):
-                return Decision(verdicts.Value(amount, found.value), amount, shown=found)
-            return Decision(None, None, amount, found)
-        case claims.QuantityClaim():
-            return _decide_comparison(claim, setting)
-        case _:
-            assert_never(claim)
+def decide_event_claim(
+    claim: EventClaim, evidence: Evidence, seen: SeenPairs, *, is_complete: bool = True
+) -> Decision:
+    """Return what evidence about pairs says about a claim; a part of it only bounds from below."""
+    if isinstance(claim, claims.PrivacyClaim):
+        decision = _decide_privacy(claim, evidence, seen, is_complete=is_complete)
+    else:
+        decision = _decide_quantity(claim, evidence, seen, is_complete=is_complete)
+    shown = decision.shown if isinstance(decision.verdict, verdicts.Violated) else None
+    if shown is not None and shown.gap is not None and isinstance(evidence, TableEvidence):
+        sequences = evidence.short_event(shown.gap, shown.factor)
+        if sequences is not None:
+            seen.certify(shown.gap, sequences)
+    return decision
 
 
-def _decide_privacy(claim: claims.PrivacyClaim, setting: Setting) -> Decision:
+def _decide_privacy(
+    claim: claims.PrivacyClaim, evidence: Evidence, seen: SeenPairs, *, is_complete: bool
+) -> Decision:
     """Decide dp(ε, δ): by the largest ratio for δ = 0, else by the largest gap."""
+    budget = claim.epsilon, claim.delta
     factor = None if claim.delta == 0 else ExpFactor.of(claim.epsilon)
-    evidence = setting.evidence
     gap = evidence.worst_ratio() if factor is None else evidence.worst_gap(factor)
-    gap = _at_least_everything(gap, claim.epsilon, setting)
-    if gap is None or excess_sign(gap.p, gap.q, claim.epsilon, claim.delta) <= 0:
-        if setting.is_complete:
+    if claim.epsilon.sign() < 0 and len(seen.pairs):
+        sure = EventGap(1, 1, 0, True)  # which equal rows have, too
+        is_worse = gap is None or sure.exceeds(gap, ExpFactor.of(claim.epsilon))
+        gap = sure if is_worse else gap
+    if gap is None or excess_sign(gap.p, gap.q, *budget) <= 0:
+        if is_complete:
             return Decision(verdicts.Holds(), closest=Found(None, gap, factor))
         found = tight_quantity(quantity_of(claim), evidence)
         return Decision(None, None, quantity_amount(found.value), found)
-    example = _counterexample(gap, factor, claim.epsilon, claim.delta, setting)
-    certify_violation(gap.p, gap.q, claim.epsilon, claim.delta)
-    return Decision(verdicts.Violated(example), shown=Found(None, gap, factor))
+    certify_violation(gap.p, gap.q, *budget)
+    requirement = comparisons.inequality(gap.p, gap.q, *budget)
+    sides = comparisons.inequality_sides(gap.p, gap.q, *budget)
+    found = Found(None, gap, factor)
+    plain = verdicts.Counterexample((), (), (), requirement, sides)
+    example = _example(plain, found, gap, evidence, seen, budget)
+    return Decision(verdicts.Violated(example), shown=found)
+
+
+def _decide_quantity(
+    claim: claims.QuantityClaim | claims.QuantityValue,
+    evidence: Evidence,
+    seen: SeenPairs,
+    *,
+    is_complete: bool,
+) -> Decision:
+    """Report a least ε or δ, or decide `quantity comparison bound`."""
+    found = tight_quantity(claim.quantity, evidence)
+    amount = quantity_amount(found.value)
+    is_known = is_complete or compare_measures(found.value, greatest(claim)) == 0
+    if isinstance(claim, claims.QuantityValue):
+        if is_known:
+            return Decision(verdicts.Value(amount, found.value), amount, shown=found)
+        return Decision(None, None, amount, found)
+    sign = _compared(found.value, claim.bound)
+    truth = comparisons.truth_between(claim.comparison, sign, sign if is_known else 1)
+    if truth is None or (truth and not is_known):
+        return Decision(verdicts.Holds() if truth else None, None, amount, found)
+    if truth:
+        return Decision(verdicts.Holds(), amount, closest=found)
+    relation = "=" if is_complete else ">="
+    example = false_comparison(quantity_text(claim.quantity), claim, amount, relation)
+    if found.gap is not None:
+        over = budget_of(claim) if sign > 0 else None
+        example = _example(example, found, found.gap, evidence, seen, over)
+    return Decision(verdicts.Violated(example), amount if is_complete else None, shown=found)
 
 
 def closest_text(
@@ -212,143 +201,32 @@ def budget_of(claim: EventClaim) -> tuple[Budget, Number] | None:
             return None
 
 
-def _at_least_everything(
-    gap: EventGap | None, epsilon: Budget, setting: Setting
-) -> EventGap | None:
-    """Return the gap, or for ε < 0 that of the sure event if it is larger (equal rows have it)."""
-    if setting.n_pairs == 0 or epsilon.sign() >= 0:
-        return gap
-    sure = EventGap(1, 1, 0, True)
-    return sure if gap is None or sure.exceeds(gap, ExpFactor.of(epsilon)) else gap
-
-
-def tight_quantity(quantity: claims.Quantity, evidence: Evidence) -> Found:
-    """Return ε, ε(δ) or δ(ε) of the evidence."""
-    match quantity:
-        case claims.TightEpsilon(delta=delta):
-            return tight_epsilon(evidence, delta)
-        case claims.TightDelta(epsilon=epsilon):
-            return tight_delta(evidence, epsilon)
-        case _:
-            raise AssertionError("other quantities are decided elsewhere")
-
-
-def tight_epsilon(evidence: Evidence, delta: Number) -> Found:
-    """Return the least ε >= 0 with dp(ε, δ), and an event that needs it."""
-    if delta == 0:
-        gap = evidence.worst_ratio()
-        if gap is None:
-            return Found(Budget.of(0), None, None)
-        return Found(None if gap.q == 0 else log(divide(gap.p, gap.q)), gap, None)
-    factor = ExpFactor.of_number(1)
-    gap = evidence.worst_gap(factor)
-    if gap is None or excess_sign(gap.p, gap.q, factor.epsilon, delta) <= 0:
-        return Found(Budget.of(0), gap, factor)
-    while True:
-        if gap.q == 0:
-            return Found(None, gap, factor)
-        reached = ExpFactor.of_number(divide(subtract(gap.p, delta), gap.q))
-        following = evidence.worst_gap(reached)
-        if following is None or (
-            excess_sign(following.p, following.q, reached.epsilon, delta) <= 0
-        ):
-            return Found(reached.epsilon, gap, factor)
-        gap, factor = following, reached
-
-
-def tight_delta(evidence: Evidence, epsilon: Budget) -> Found:
-    """Return the least δ >= 0 with dp(ε, δ), and the event that needs it."""
-    factor = ExpFactor.of(epsilon)
-    gap = evidence.worst_gap(factor)
-    value: Number | Excess = 0 if gap is None else excess(gap.p, gap.q, epsilon)
-    return Found(value, gap, factor)
-
-
-def _decide_comparison(claim: claims.QuantityClaim, setting: Setting) -> Decision:
-    """Decide `quantity comparison bound`."""
-    found = tight_quantity(claim.quantity, setting.evidence)
-    amount = quantity_amount(found.value)
-    sign = _compared(found.value, claim.bound)
-    truth: bool | None = comparisons.holds(claim.comparison, sign)
-    if not setting.is_complete:
-        is_greatest = _is_greatest(found.value, claim.quantity)
-        truth = _bounded_below(claim.comparison, sign, is_greatest=is_greatest)
-        if truth is None or (truth and not is_greatest):
-            return Decision(verdicts.Holds() if truth else None, None, amount, found)
-    if truth:
-        return Decision(verdicts.Holds(), amount, closest=found)
-    example = _quantity_counterexample(claim, found, setting)
-    return Decision(
-        verdicts.Violated(example), amount if setting.is_complete else None, shown=found
-    )
-
-
-def _is_greatest(value: Epsilon | Number | Excess | None, quantity: claims.Quantity) -> bool:
-    """Return whether no larger value is possible, so that a lower bound is the value: ε = ∞, δ = 1.
-
-    P(S) - E Q(S) is at most 1.
-    """
-    if value is None:
-        return True
-    if not isinstance(quantity, claims.TightDelta):
-        return False
-    assert not isinstance(value, Budget | LogOf), "a δ is a number"
-    return compare_values(value, 1) == 0
-
-
-def _bounded_below(comparison: verdicts.Comparison, sign: int, *, is_greatest: bool) -> bool | None:
-    """Return the truth of a comparison for every value from a lower bound on, None if it varies.
-
-    `sign` compares the lower bound with the claim's bound; with `is_greatest` it is the value.
-    """
-    if is_greatest or sign > 0:
-        return comparisons.holds(comparison, sign)
-    if sign == 0 and comparison in (">=", "<"):
-        return comparison == ">="
-    return None
-
-
-def _compared(value: Epsilon | Number | Excess | None, bound: Budget | Extended) -> int:
+def _compared(value: Least, bound: Budget | Extended) -> int:
     """Return -1, 0 or 1 as an ε or δ is less than, equal to or greater than a bound."""
     sign = comparisons.compared(value, bound)
     assert sign is not None, "only enclosures stay undecided"
     return sign
 
 
-def _counterexample(
-    gap: EventGap, factor: ExpFactor | None, epsilon: Budget, delta: Number, setting: Setting
-) -> verdicts.Counterexample:
-    """Return the counterexample to p <= e^ε q + δ that a gap is."""
-    return _example(
-        gap,
-        factor,
-        setting,
-        requirement=comparisons.inequality(gap.p, gap.q, epsilon, delta),
-        sides=comparisons.inequality_sides(gap.p, gap.q, epsilon, delta),
-        over=excess(subtract(gap.p, delta), gap.q, epsilon),
-    )
-
-
 def _example(
+    plain: verdicts.Counterexample,
+    found: Found,
     gap: EventGap,
-    factor: ExpFactor | None,
-    setting: Setting,
-    *,
-    requirement: verdicts.Phrase,
-    over: Number | Excess | None,
-    sides: verdicts.Sides | None = None,
+    evidence: Evidence,
+    seen: SeenPairs,
+    budget: tuple[Budget, Number] | None,
 ) -> verdicts.Counterexample:
-    """Return a gap as a counterexample."""
-    names = setting.names(gap.pair)
-    event = setting.evidence.event_text(gap, factor)
-    return verdicts.Counterexample(
-        states=names if gap.is_forward else (names[1], names[0]),
+    """Return a counterexample with the gap that was found, and its excess over a budget."""
+    event, over = evidence.event_text(gap, found.factor), None
+    if budget is not None:
+        over = number_amount(excess(subtract(gap.p, budget[1]), gap.q, budget[0]))
+    return replace(
+        plain,
+        states=seen.names(gap.pair, is_forward=gap.is_forward),
         event=event.event,
         probabilities=(number_amount(gap.p), number_amount(gap.q)),
-        requirement=requirement,
-        sides=sides,
         ratio=ratio_amount(gap),
-        excess=None if over is None else number_amount(over),
+        excess=over,
         runs=tuple(
             verdicts.Run(run, (number_amount(p), number_amount(q))) for run, p, q in event.runs
         ),
@@ -373,24 +251,6 @@ def quantity_text(quantity: claims.Quantity) -> str:
             return word
         case _:
             assert_never(quantity)
-
-
-def _quantity_counterexample(
-    claim: claims.QuantityClaim, found: Found, setting: Setting
-) -> verdicts.Counterexample:
-    """Return why a comparison is false: the value, and the event that shows it if there is one."""
-    value, relation = quantity_amount(found.value), "=" if setting.is_complete else ">="
-    plain = false_comparison(quantity_text(claim.quantity), claim, value, relation)
-    if found.gap is None:
-        return plain
-    over: Number | Excess | None = None
-    budget = budget_of(claim)
-    if budget is not None and _compared(found.value, claim.bound) > 0:
-        over = excess(subtract(found.gap.p, budget[1]), found.gap.q, budget[0])
-    said = plain.requirement
-    return _example(
-        found.gap, found.factor, setting, requirement=said, over=over, sides=plain.sides
-    )
 
 
 def false_comparison(
@@ -420,27 +280,39 @@ def asked_bound(claim: EventClaim) -> Budget | Extended:
     return asked.bound if isinstance(asked, claims.QuantityClaim) else None
 
 
-def decide_infinite(
-    claim: EventClaim, states: tuple[str, ...], event: verdicts.ShownEvent
-) -> Decision:
-    """Decide a claim about an ε that is infinite because ratios grow, as an event shows."""
-    asked = as_comparison(claim)
-    if isinstance(asked, claims.QuantityValue):
-        return Decision(verdicts.Value(INFINITE_EPSILON, None), INFINITE_EPSILON)
-    if comparisons.holds(asked.comparison, _compared(None, asked.bound)):
-        return Decision(verdicts.Holds())
-    example = false_comparison(quantity_text(asked.quantity), asked, INFINITE_EPSILON)
-    return Decision(verdicts.Violated(replace(example, states=states, event=event)))
+def verdict_on(
+    claim: claims.QuantityClaim | claims.QuantityValue,
+    name: str,
+    value: Measure,
+    amount: verdicts.Amount,
+    states: tuple[str, ...],
+) -> verdicts.Verdict:
+    """Return the verdict on a value: report it, or compare it with the bound."""
+    if isinstance(claim, claims.QuantityValue):
+        return verdicts.Value(amount, value)
+    sign = comparisons.compared(value, claim.bound)
+    if sign is None:
+        return undecided_between(name, claim.bound, amount)
+    if comparisons.holds(claim.comparison, sign):
+        return verdicts.Holds()
+    return verdicts.Violated(false_comparison(name, claim, amount, states=states))
 
 
-def greatest(claim: EventClaim) -> Epsilon | Number | Excess | None:
+def undecided_between(
+    name: str, bound: Budget | Extended, amount: verdicts.Amount, limit: Limit | None = None
+) -> verdicts.Undecided:
+    """Return that enclosures of a value contain its bound, after a limit or without any."""
+    unsure = f"no enclosure separates {name} from {bound_amount(bound).exact}"
+    size = Limit("size", unit=unsure, advice="a bound that differs from it")
+    return verdicts.Undecided(limit or size, verdicts.Phrase.of("it is ", amount))
+
+
+def greatest(claim: EventClaim) -> Least:
     """Return the greatest value that the quantity of a claim can have: 1 for δ, infinity for ε."""
     return 1 if isinstance(quantity_of(claim), claims.TightDelta) else None
 
 
-def decide_between(
-    claim: EventClaim, low: Decision, high: Epsilon | Number | Excess | None, *, n_digits: int
-) -> Decision:
+def decide_between(claim: EventClaim, low: Decision, high: Least, *, n_digits: int) -> Decision:
     """Decide a claim about a quantity from a lower bound that leaves it open, and an upper one.
 
     What is computed has a value if both agree in so many digits.
@@ -453,7 +325,7 @@ def decide_between(
         return low
     signs = _compared(least, asked.bound), _compared(high, asked.bound)
     truth = comparisons.truth_between(asked.comparison, *signs)
-    if truth is True:
+    if truth:
         return Decision(verdicts.Holds())
     if truth is False and isinstance(claim, claims.QuantityClaim):
         name, most = quantity_text(claim.quantity), quantity_amount(high)
@@ -461,16 +333,19 @@ def decide_between(
     return low
 
 
-def _value_between(
-    low: Epsilon | Number | Excess | None, high: Epsilon | Number | Excess | None, n_digits: int
-) -> Decision:
+def _value_between(low: Least, high: Least, n_digits: int) -> Decision:
     """Return a value that lies between two, if these agree in so many digits, or are near 0."""
     if low is None or high is None:
         return Decision(None)
-    amount, value = quantity_amount(high), Enclosed(lambda bits: _ball_between(low, high, bits))
     if compare_measures(low, high) == 0:
+        amount = quantity_amount(high)
         return Decision(verdicts.Value(amount, high), amount)
-    found = value.ball(_BITS)
+
+    def enclosure(bits: int) -> arb:
+        with ctx.workprec(bits):
+            return ball_of(low, bits).union(ball_of(high, bits))
+
+    found = enclosure(_BITS)
     is_known = found.rel_accuracy_bits() > n_digits * 10 // 3
     if not is_known and not found < arb(10) ** (-_SMALL_DIGITS * n_digits):
         return Decision(None)
@@ -480,21 +355,13 @@ def _value_between(
     else:
         assert not isinstance(high, Budget | LogOf), "both are a δ"
         amount = between_amount(low, high)
-    return Decision(verdicts.Value(amount, value), amount)
-
-
-def _ball_between(
-    low: Epsilon | Number | Excess, high: Epsilon | Number | Excess, bits: int
-) -> arb:
-    """Return an enclosure of all numbers between two."""
-    with ctx.workprec(bits):
-        return ball_of(low, bits).union(ball_of(high, bits))
+    return Decision(verdicts.Value(amount, Enclosed(enclosure)), amount)
 
 
 def undecided_sequences(
     claim: EventClaim,
     at_least: verdicts.Amount | None,
-    high: Epsilon | Number | Excess | None,
+    high: Least,
     depth: int,
     path: str | None,
     shown_by: verdicts.Phrase,
@@ -517,16 +384,11 @@ def undecided_sequences(
 
 def _budget_text(claim: EventClaim) -> str:
     """Return the budget of a claim as D takes it; 1 where the claim names none."""
-    epsilon: Budget | Extended = None
-    delta: Budget | Extended = 0
-    match as_comparison(claim):
-        case claims.QuantityClaim(quantity=claims.TightDelta(epsilon=given), bound=bound):
-            epsilon, delta = given, bound
-        case claims.QuantityValue(quantity=claims.TightDelta(epsilon=given)):
+    epsilon = delta = asked_bound(claim)
+    match quantity_of(claim):
+        case claims.TightDelta(epsilon=given):
             epsilon = given
-        case claims.QuantityClaim(quantity=claims.TightEpsilon(delta=given), bound=bound):
-            epsilon, delta = bound, given
-        case claims.QuantityValue(quantity=claims.TightEpsilon(delta=given)):
+        case claims.TightEpsilon(delta=given):
             delta = given
     texts = ["1" if epsilon is None else bound_amount(epsilon).exact]
     return ", ".join([*texts, bound_amount(delta).exact] if delta else texts)

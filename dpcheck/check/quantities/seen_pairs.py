@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -16,6 +16,7 @@ from dpcheck.check.evidence.paired_rows import PairedRows
 from dpcheck.check.evidence.sequences import has_output_cycle, sequence_table
 from dpcheck.check.evidence.table_evidence import TableEvidence
 from dpcheck.check.values.exp_factor import EventGap
+from dpcheck.check.values.verdicts import Coverage
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass
 
@@ -48,16 +49,32 @@ _MAX_NAMED = 100_000
 class SeenPairs:
     """Pairs of neighbors in a chain with one output per transition.
 
-    sources [n_sources] are the states in pairs; pairs [n_pairs, 2] index them. `names` describes
-    both states of a pair; `states` [n_pairs, 2] are their numbers in the chain that was asked.
+    sources [n_sources] are the states in pairs; pairs [n_pairs, 2] index them. `states`
+    [n_pairs, 2] are their numbers in the chain that was `asked`, about `n_initial` states of it.
     """
 
     chain: Chain
     sources: IntArray
     pairs: IntArray
-    names: Callable[[int], tuple[str, str]]
+    asked: Chain
     states: IntArray
+    n_initial: int
     limits: Limits
+
+    def names(self, pair: int, *, is_forward: bool = True) -> tuple[str, str]:
+        """Return the texts of both states of a pair, the second first if it is not forward."""
+        first, second = map(self.asked.state_text, self.states[pair].tolist())
+        return (first, second) if is_forward else (second, first)
+
+    def coverage(self, n_sequences: int | None = None) -> Coverage:
+        """Return what is looked at, with so many sequences where they are listed."""
+        return Coverage(self.n_initial, len(self.pairs), n_sequences)
+
+    @property
+    def is_of_labels(self) -> bool:
+        """Return whether what is seen are labels of states, not outputs."""
+        own = self.asked if self.asked.with_one_end is None else self.asked.with_one_end
+        return not own.shows_every_step
 
     @property
     def are_finite(self) -> bool:
@@ -86,17 +103,12 @@ def seen_pairs(chain: Chain, selected: IntArray, limits: Limits) -> SeenPairs:
     is_asked = chosen[pairs[:, 0]] | chosen[pairs[:, 1]]
     if not np.all(is_asked):
         pairs = pairs[is_asked]
-
-    def names(pair: int) -> tuple[str, str]:
-        first, second = pairs[pair].tolist()
-        return chain.state_text(first), chain.state_text(second)
-
     chosen = np.zeros(chain.n_states, np.bool_)
     chosen[pairs] = True
     states = marked(chosen)
     seen, sources = observed(chain, states, limits)
     ends = pairs if _are_first(states) else (np.cumsum(chosen) - 1)[pairs]
-    return SeenPairs(seen, sources, ends, names, pairs, limits)
+    return SeenPairs(seen, sources, ends, chain, pairs, len(selected), limits)
 
 
 def _are_first(states: IntArray) -> bool:

@@ -19,6 +19,7 @@ from dpcheck.check.evidence.sequences import ends_at_once
 from dpcheck.check.evidence.table_evidence import TableEvidence
 from dpcheck.check.quantities import privacy
 from dpcheck.check.quantities.seen_pairs import complete_evidence, seen_pairs
+from dpcheck.check.quantities.tight import tight_quantity
 from dpcheck.check.values.exp_factor import EventGap
 from dpcheck.exact import excess_sign
 from dpcheck.explore import Explored, MistakesFound
@@ -163,7 +164,7 @@ def _kept(block: Block, claims: Sequence[privacy.EventClaim], limits: Limits) ->
 def _deciding(claim: privacy.EventClaim, evidence: TableEvidence) -> Iterator[EventGap]:
     """Yield the worst event of what a claim bounds; where it is too bad, those that explain it."""
     asked, budget = privacy.quantity_of(claim), privacy.budget_of(claim)
-    gap = privacy.tight_quantity(asked, evidence).gap
+    gap = tight_quantity(asked, evidence).gap
     if gap is None:
         return
     yield gap
@@ -171,6 +172,6 @@ def _deciding(claim: privacy.EventClaim, evidence: TableEvidence) -> Iterator[Ev
         return
     epsilon, delta = budget
     for other in (TightEpsilon(delta, claim.span), TightDelta(epsilon, claim.span)):
-        found = privacy.tight_quantity(other, evidence).gap
+        found = tight_quantity(other, evidence).gap
         if found is not None:
             yield found

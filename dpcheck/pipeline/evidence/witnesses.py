@@ -160,12 +160,12 @@ def _witness(
         asked = {**fields["claim"], "for": f"{known.param} in {known.asked}"}
         fields = {**fields, "claim": asked, "value": f"{known.param} = {known.sample}"}
     runs = arranged(parts, limits)
-    is_composed = len(runs) > 1 or any(run.times > 1 for run in runs)
+    is_composed = len(runs) > 1 or any(times > 1 for _, times in runs)
     asking = Asking(
         fields,
         check.claim,
         check.at,
-        runs[0].chain if runs else chain,
-        tuple((run.chain, run.times) for run in runs) if is_composed else (),
+        runs[0][0] if runs else chain,
+        tuple(runs) if is_composed else (),
     )
     return witness_text(asking, outcome, limits)
