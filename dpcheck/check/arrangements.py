@@ -288,7 +288,7 @@ class ComposedEvidence:
         """Return an event with the largest ratio; None where all pairs have equal rows."""
         best: Side | None = None
         for side in self._sides:
-            if best is None or _is_larger(side.losses, best.losses):
+            if best is None or side.losses.exceeds(best.losses):
                 best = side
         if best is None:
             return None
@@ -327,14 +327,6 @@ def _is_within(factor: ExpFactor, loss: Loss) -> bool:
     return excess_sign(loss.p, loss.q, factor.epsilon) <= 0
 
 
-def _is_larger(left: LossDistribution, right: LossDistribution) -> bool:
-    """Compare by the largest ratio, infinite ones by their mass."""
-    one, other = left.largest_ratio, right.largest_ratio
-    if one is None or other is None:
-        return compare(left.p_only, right.p_only) > 0
-    return compare(one, other) > 0
-
-
 # --- what the rules promise ----------------------------------------------------------------
 
 
@@ -346,17 +338,15 @@ def _promises(
         return ()
     match quantity_of(claim):
         case claims.TightEpsilon(delta=0):
-            return (Beside("the budgets of the parts sum to", _sum_of_budgets(parts, times)),)
+            found = [
+                (tight_epsilon(each, 0).value, n) for each, n in zip(parts, times, strict=True)
+            ]
+            amount = Measured(total(found), None).amount(DIGITS)
+            return (Beside("the budgets of the parts sum to", amount),)
         case claims.TightDelta(epsilon=epsilon):
             return (_basic_composition(epsilon, parts, times),)
         case _:
             return ()
-
-
-def _sum_of_budgets(parts: Sequence[ComposedEvidence], times: Sequence[int]) -> Amount:
-    """Return Σ times · ε."""
-    found = [(tight_epsilon(part, 0).value, n) for part, n in zip(parts, times, strict=True)]
-    return Measured(total(found), None).amount(DIGITS)
 
 
 MAX_TRIED = 20_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Literal, assert_never
 
 import numpy as np
@@ -13,7 +14,7 @@ from dpcheck.check.formulas.counterexamples import counterexample
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.formulas.vacuity import formula_vacuity, path_vacuity
 from dpcheck.check.quantities.event_claims import decide_on_sequences
-from dpcheck.check.quantities.privacy import closest_text, false_comparison
+from dpcheck.check.quantities.privacy import closest_text, quantity_text, verdict_on
 from dpcheck.check.values.amounts import bound_amount, number_amount
 from dpcheck.check.values.comparisons import holds, order
 from dpcheck.check.values.measures import Measures
@@ -34,7 +35,7 @@ from dpcheck.check.values.verdicts import (
 from dpcheck.diagnostics.claims import AtSelectsNothing, SeveralStates
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.quantities import DifferentInputs
-from dpcheck.exact import Budget, Extended, TooLarge
+from dpcheck.exact import Extended, TooLarge
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic import claims
 from dpcheck.logic.formula_text import formula_text
@@ -75,8 +76,9 @@ def decide(
         selected = selected_states(truths, at)
         return _decide(claim, selected, truths, measures)
     except LimitReached as limit:
-        coverage = Coverage(len(selected), len(truths.pairs_at(selected)))
-        return Outcome(Undecided(limit.limit, Phrase.of(limit.progress)), coverage)
+        return Outcome(
+            Undecided(limit.limit, Phrase.of(limit.progress)), _coverage(selected, truths)
+        )
 
 
 def decide_arranged(
@@ -193,43 +195,35 @@ def _decide_quantity(
 
 
 def _decide_formula(claim: claims.FormulaClaim, selected: IntArray, truths: Truths) -> Outcome:
-    """Decide a state formula at every state of selected[n_selected]."""
-    truth = truths.at(claim.formula, selected)
-    failing = selected[~truth]
-    return Outcome(
-        Violated(counterexample(claim.formula, failing, truths)) if len(failing) else Holds(),
-        Coverage(len(selected), len(truths.pairs_at(selected))),
-        _formula_vacuity(claim, selected, truths),
-        beside=() if len(failing) else _closest(claim.formula, selected, truths),
-    )
+    """Decide a state formula at every state of selected[n_selected].
+
+    A limit that is reached beside the verdict costs the words that it is for.
+    """
+    failing = selected[~truths.at(claim.formula, selected)]
+    is_violated, vacuity, beside = len(failing) > 0, tuple[Vacuity, ...](), tuple[Beside, ...]()
+    verdict = Violated(counterexample(claim.formula, failing, truths)) if is_violated else Holds()
+    with suppress(LimitReached):
+        vacuity = formula_vacuity(claim.formula, selected, truths)
+    with suppress(LimitReached, TooLarge):
+        beside = () if is_violated else _closest(claim.formula, selected, truths)
+    return Outcome(verdict, _coverage(selected, truths), vacuity, beside=beside)
+
+
+def _coverage(selected: IntArray, truths: Truths) -> Coverage:
+    """Return how much is looked at from selected[n_selected]."""
+    return Coverage(len(selected), len(truths.pairs_at(selected)))
 
 
 def _closest(formula: StateFormula, selected: IntArray, truths: Truths) -> tuple[Beside, ...]:
-    """Return the pair that comes closest to the budget of a D that holds at selected[n_selected].
-
-    A limit that is reached costs the words, and no verdict.
-    """
+    """Return the pair closest to the budget of a D that holds at selected[n_selected]."""
     if not isinstance(formula, Private):
         return ()
-    try:
-        found = closest_pair(formula, truths.pairs_at(selected), truths)
-    except (LimitReached, TooLarge):
-        return ()
+    found = closest_pair(formula, truths.pairs_at(selected), truths)
     if found is None:
         return ()
-    gap, pair = found
-    names = [truths.chain.state_text(state) for state in pair]
-    return (Beside(closest_text(formula, gap, (names[0], names[1]), None)),)
-
-
-def _formula_vacuity(
-    claim: claims.FormulaClaim, selected: IntArray, truths: Truths
-) -> tuple[Vacuity, ...]:
-    """Return why a decided formula says little; a limit that is reached here costs no verdict."""
-    try:
-        return formula_vacuity(claim.formula, selected, truths)
-    except LimitReached:
-        return ()
+    gap, (first, second) = found
+    names = truths.chain.state_text(first), truths.chain.state_text(second)
+    return (Beside(closest_text(formula, gap, names, None)),)
 
 
 def _decide_number(
@@ -241,19 +235,13 @@ def _decide_number(
 ) -> Outcome:
     """Report or compare a probability or a mean at the one state of selected[1]."""
     value = one_number(quantity, selected, truths, measures)
-    amount, coverage, vacuity = bound_amount(value), *looked_at(quantity, selected, truths)
-    if isinstance(claim, claims.QuantityValue):
-        return Outcome(Value(amount, value), coverage, vacuity, amount)
-    assert not isinstance(claim.bound, Budget), "a number is compared with a number"
-    if holds(claim.comparison, order(value, claim.bound)):
-        return Outcome(Holds(), coverage, vacuity, amount)
-    name, bound = truths.chain.state_text(int(selected[0])), bound_amount(claim.bound)
-    if isinstance(quantity, claims.Expectation):
-        violated = Violated(false_comparison(quantity.text, claim, amount, states=(name,)))
-    else:
-        sides = Sides(amount, claim.comparison, bound)
-        violated = _violated(name, formula_text(quantity.path), sides, amount)
-    return Outcome(violated, coverage, vacuity, amount)
+    name, amount = truths.chain.state_text(int(selected[0])), bound_amount(value)
+    verdict = verdict_on(claim, quantity_text(quantity), value, amount, (name,))
+    if isinstance(verdict, Violated) and isinstance(quantity, claims.PathProbability):
+        assert isinstance(claim, claims.QuantityClaim), "a value is not violated"
+        sides = Sides(amount, claim.comparison, bound_amount(claim.bound))
+        verdict = _violated(name, formula_text(quantity.path), sides, amount)
+    return Outcome(verdict, *looked_at(quantity, selected, truths), amount)
 
 
 def one_number(
@@ -276,10 +264,9 @@ def looked_at(
     quantity: claims.PathProbability | claims.Expectation, selected: IntArray, truths: Truths
 ) -> tuple[Coverage, tuple[Vacuity, ...]]:
     """Return how much was looked at from selected[n_selected], and why that may say little."""
-    coverage = Coverage(len(selected), len(truths.pairs_at(selected)))
     if isinstance(quantity, claims.Expectation):
-        return coverage, ()
-    return coverage, path_vacuity(quantity.path, selected, truths)
+        return _coverage(selected, truths), ()
+    return _coverage(selected, truths), path_vacuity(quantity.path, selected, truths)
 
 
 def _decide_expectations(
@@ -291,7 +278,7 @@ def _decide_expectations(
 ) -> Outcome:
     """Compare the mean of a number from every state of selected[n_selected]."""
     chain, found = truths.chain, means(quantity, selected, truths, measures)
-    coverage = Coverage(len(selected), len(truths.pairs_at(selected)))
+    coverage = _coverage(selected, truths)
     for state, mean in zip(selected.tolist(), found, strict=True):
         for comparison, bound in relations:
             if holds(comparison, order(mean, bound)):

@@ -95,6 +95,13 @@ class LossDistribution:
         """The largest P(o)/Q(o), None for an infinite one."""
         return None if self.p_only != 0 or not self.losses else self.losses[0].ratio
 
+    def exceeds(self, other: LossDistribution) -> bool:
+        """Return whether the largest loss is larger; of infinite ones the likelier counts."""
+        mine, others = self.largest_ratio, other.largest_ratio
+        if mine is None or others is None:
+            return compare(self.p_only, other.p_only) > 0
+        return compare(mine, others) > 0
+
     @cached_property
     def corners(self) -> tuple[tuple[Number, Number], ...]:
         """(P(S), Q(S)) of the sets S of all outputs above a ratio: from ∅ to all of P's outputs.

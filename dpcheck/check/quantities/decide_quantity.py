@@ -16,10 +16,11 @@ from dpcheck.check.evidence.sequences import has_output_cycle, sequence_table
 from dpcheck.check.evidence.strategies import StrategyEvidence
 from dpcheck.check.evidence.table_evidence import n_listed
 from dpcheck.check.quantities.loss_values import (
+    COMPUTED,
+    TABULATED,
     KnownLosses,
-    measured,
     profile_table,
-    table_of,
+    sides_of,
 )
 from dpcheck.check.quantities.pair_losses import pair_losses
 from dpcheck.check.quantities.privacy import INFINITELY_MANY, quantity_text, verdict_on
@@ -129,8 +130,8 @@ def decide_on_losses(
 ) -> verdicts.Outcome:
     """Return the outcome of a claim about a quantity that privacy losses determine."""
     if isinstance(quantity, LossTable):
-        return tabulated(table_of(quantity, known), *known.looked_at)
-    found = measured(quantity, known)
+        return tabulated(TABULATED[quantity.word](known), *known.looked_at)
+    found = COMPUTED[quantity.word](tuple(sides_of(known.pairs)), *quantity.arguments)
     amount = found.amount(quantity.digits)
     names = () if found.side is None else found.side.names(known)
     pair = (between(names),) if names else ()

@@ -6,7 +6,8 @@ directions; equal loss distributions are looked at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from dpcheck import exact
 from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
@@ -22,7 +23,6 @@ from dpcheck.check.values.amounts import (
 from dpcheck.check.values.event_text import EventText
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import Amount, Beside, Cell, Coverage, Table, Vacuity
-from dpcheck.logic.claims import LossQuantity, LossTable
 from dpcheck.privacy.concentrated import zcdp
 from dpcheck.privacy.enclosed import Enclosed, Measure, compare_measures
 from dpcheck.privacy.losses import LossDistribution, both_directions, sum_of, total_variation
@@ -87,42 +87,6 @@ class Measured:
                 return bound_amount(self.value)
 
 
-COMPUTED: dict[str, Callable[..., Measured]] = {}
-TABULATED: dict[str, Callable[[KnownLosses], Table]] = {}
-
-
-def computes(word: str) -> Callable[[Callable[..., Measured]], Callable[..., Measured]]:
-    """Register the function of all sides and the arguments that computes a quantity."""
-
-    def registered(function: Callable[..., Measured]) -> Callable[..., Measured]:
-        COMPUTED[word] = function
-        return function
-
-    return registered
-
-
-def tabulates(
-    word: str,
-) -> Callable[[Callable[[KnownLosses], Table]], Callable[[KnownLosses], Table]]:
-    """Register the function that makes the table a word is without arguments."""
-
-    def registered(function: Callable[[KnownLosses], Table]) -> Callable[[KnownLosses], Table]:
-        TABULATED[word] = function
-        return function
-
-    return registered
-
-
-def measured(quantity: LossQuantity, known: KnownLosses) -> Measured:
-    """Return the value of a quantity over all pairs."""
-    return COMPUTED[quantity.word](tuple(sides_of(known.pairs)), *quantity.arguments)
-
-
-def table_of(quantity: LossTable, known: KnownLosses) -> Table:
-    """Return a function as a table."""
-    return TABULATED[quantity.word](known)
-
-
 def sides_of(pairs: Sequence[NumberedLosses]) -> Iterator[Side]:
     """Yield both directions of all pairs; of equal loss distributions the first."""
     seen: set[LossDistribution] = set()
@@ -150,23 +114,12 @@ def _greatest(
     return Measured(best, found)
 
 
-@computes("total_variation")
-def _total_variation(sides: Sequence[Side]) -> Measured:
-    return _greatest(sides, total_variation, 0)
-
-
-@computes("loss_tail")
-def _loss_tail(sides: Sequence[Side], epsilon: exact.Budget) -> Measured:
-    return _greatest(sides, lambda losses: loss_tail(losses, epsilon), 0)
-
-
 def loss_tail(losses: LossDistribution, epsilon: exact.Budget) -> exact.Number:
     """Return P(loss > ε), which is often taken for δ(ε) and is never smaller."""
     above = (loss.p for loss in losses.losses if exact.excess_sign(loss.p, loss.q, epsilon) > 0)
     return sum_of([losses.p_only, *above])
 
 
-@computes("tradeoff")
 def _least_error(sides: Sequence[Side], type_one: exact.Number) -> Measured:
     best, found = exact.subtract(1, type_one), None
     for side in sides:
@@ -176,13 +129,11 @@ def _least_error(sides: Sequence[Side], type_one: exact.Number) -> Measured:
     return Measured(best, found)
 
 
-@computes("posterior_max")
 def _greatest_posterior(sides: Sequence[Side], prior: exact.Number) -> Measured:
     ratio, found = _largest_ratio(sides)
     return Measured(posterior(prior, ratio), found)
 
 
-@computes("posterior_min")
 def _least_posterior(sides: Sequence[Side], prior: exact.Number) -> Measured:
     ratio, found = _largest_ratio(sides)
     if ratio is None:
@@ -197,12 +148,6 @@ def _largest_ratio(sides: Sequence[Side]) -> tuple[exact.Number | None, Side | N
     return found.value, found.side
 
 
-@computes("renyi")
-def _largest_divergence(sides: Sequence[Side], order: int | exact.Rational) -> Measured:
-    return _greatest(sides, lambda losses: renyi(losses, order), exact.Budget.of(0))
-
-
-@computes("zcdp")
 def _least_rho(sides: Sequence[Side]) -> Measured:
     found = zcdp([side.losses for side in sides])
     if found is None:
@@ -220,12 +165,19 @@ def _least_rho(sides: Sequence[Side]) -> Measured:
     return Measured(found.rho, side, (beside,), is_loss=False)
 
 
+COMPUTED: Mapping[str, Callable[..., Measured]] = {
+    "total_variation": lambda sides: _greatest(sides, total_variation, 0),
+    "loss_tail": lambda sides, epsilon: _greatest(sides, partial(loss_tail, epsilon=epsilon), 0),
+    "tradeoff": _least_error,
+    "posterior_max": _greatest_posterior,
+    "posterior_min": _least_posterior,
+    "renyi": lambda sides, order: _greatest(sides, partial(renyi, order=order), exact.Budget.of(0)),
+    "zcdp": _least_rho,
+}
+"""The functions of all sides and the arguments that compute quantities."""
+
+
 # --- tables --------------------------------------------------------------------------------
-
-
-@tabulates("profile")
-def _profile_table(known: KnownLosses) -> Table:
-    return profile_table(profile(known.pairs), known)
 
 
 def profile_table(pieces: Iterable[Piece], known: KnownLosses) -> Table:
@@ -247,7 +199,6 @@ def _profile_row(piece: Piece, known: KnownLosses) -> tuple[Cell, ...]:
     return (*amounts, *known.seen.names(line.pair, is_forward=line.is_forward), event)
 
 
-@tabulates("losses")
 def _loss_table(known: KnownLosses) -> Table:
     return Table("losses", ("P from", "Q from", "loss", "P", "Q"), tuple(_loss_rows(known)))
 
@@ -264,7 +215,6 @@ def _loss_rows(known: KnownLosses) -> Iterator[tuple[Amount | str, ...]]:
             yield (*names, epsilon_amount(exact.log(loss.ratio)), *numbers)
 
 
-@tabulates("tradeoff")
 def _tradeoff_table(known: KnownLosses) -> Table:
     columns = ("P from", "Q from", "type I error", "type II error")
     return Table("tradeoff", columns, tuple(_tradeoff_rows(known)))
@@ -283,29 +233,27 @@ def worst_sides(known: KnownLosses) -> tuple[Side, ...]:
     The worst pair has the largest loss; of several, or of several with an infinite one, the one
     whose largest loss is most probable.
     """
-    worst: tuple[int, LossDistribution] | None = None
+    worst: list[Side] = []
     for pair, losses in known.pairs:
-        if worst is None or _is_worse(_worse(losses), _worse(worst[1])):
-            worst = pair, losses
-    if worst is None:
-        return ()
-    pair, losses = worst
-    forward, backward = Side(losses, pair, True), Side(losses.reversed(), pair, False)
-    is_backward_worse = _is_worse(backward.losses, forward.losses)
-    return (backward, forward) if is_backward_worse else (forward, backward)
-
-
-def _worse(losses: LossDistribution) -> LossDistribution:
-    backward = losses.reversed()
-    return backward if _is_worse(backward, losses) else losses
+        forward, backward = Side(losses, pair, True), Side(losses.reversed(), pair, False)
+        is_backward_worse = _is_worse(backward.losses, losses)
+        both = [backward, forward] if is_backward_worse else [forward, backward]
+        if not worst or _is_worse(both[0].losses, worst[0].losses):
+            worst = both
+    return tuple(worst)
 
 
 def _is_worse(left: LossDistribution, right: LossDistribution) -> bool:
     """Compare by largest loss, then by its probability."""
-    one, other = left.largest_ratio, right.largest_ratio
-    if one is None or other is None:
-        if one is None and other is None:
-            return exact.compare(left.p_only, right.p_only) > 0
-        return one is None
-    sign = exact.compare(one, other)
-    return sign > 0 or (sign == 0 and exact.compare(left.losses[0].p, right.losses[0].p) > 0)
+    if left.exceeds(right):
+        return True
+    is_tie = left.largest_ratio is not None and left.largest_ratio == right.largest_ratio
+    return is_tie and exact.compare(left.losses[0].p, right.losses[0].p) > 0
+
+
+TABULATED: Mapping[str, Callable[[KnownLosses], Table]] = {
+    "profile": lambda known: profile_table(profile(known.pairs), known),
+    "losses": _loss_table,
+    "tradeoff": _tradeoff_table,
+}
+"""The functions that make the tables that words are without arguments."""
