@@ -223,13 +223,13 @@ def test_what_fits_without_heads_is_found_with_them(text, monkeypatch):
 def test_departures_that_share_a_draw_are_followed_once_from_its_values(monkeypatch):
     chain = built_chain(LONG_SHARED_DRAW, "m")
     n_sources = []
-    step = sequences._step
+    step = sequences._Search._step
 
-    def counted(chain, level, *others):
+    def counted(search, level):
         n_sources.append(len(level.source))
-        return step(chain, level, *others)
+        return step(search, level)
 
-    monkeypatch.setattr(sequences, "_step", counted)
+    monkeypatch.setattr(sequences._Search, "_step", counted)
     monkeypatch.setattr(sequences, "_MANY_ENTRIES", 1)
     table = sequence_table(chain, chain.initial, limits=Limits())
     assert table.is_complete

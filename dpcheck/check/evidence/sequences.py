@@ -35,7 +35,7 @@ from dpcheck.chain.weights.rows import Entries, indptr_of, merged, ranges, short
 from dpcheck.check.values.event_text import DIVERGED, GOES_ON, STOPPED
 from dpcheck.exact import Whole
 from dpcheck.limits import Limits
-from dpcheck.records import dataclass, field
+from dpcheck.records import dataclass, replace
 
 ENDS: tuple[Literal["stopped", "diverged", "goes on"], ...] = ("stopped", "diverged", "goes on")
 _MANY_SCALES = 8
@@ -106,58 +106,12 @@ def sequence_table(
     if depth is None and ends_at_once(chain, sources):
         return _one_output_table(chain, sources, ends, max_entries)
     for shared_by in (_SHARED_BY, None):
-        search = _SequenceSearch(chain, sources, limits, max_entries)
-        if _is_followed(search, ends, depth, shared_by):
-            return _assembled(sources, search.found.parts, search.scales, search.tree)
-        if not search.found.has_heads:
-            return None
+        search = _Search(chain, sources, limits, max_entries)
+        table = search.table(ends, depth, shared_by)
+        # Sums over heads take more entries while they are made: without heads a table may fit.
+        if table is not None or not search.has_heads:
+            return table
     return None
-
-
-class _SequenceSearch:
-    """What following all runs needs and makes."""
-
-    def __init__(
-        self, chain: Chain, sources: IntArray, limits: Limits, max_entries: int | None
-    ) -> None:
-        self.chain, self.sources, self.limits = chain, sources, limits
-        self.max_entries = max_entries
-        self.scales, self.tree = Scales(), _Tree()
-        self.numerators, self.row_scales = _with_few_scales(chain, sources, self.scales)
-        self.found = _Found(len(sources), self.scales, limits, max_entries)
-
-
-def _is_followed(
-    search: _SequenceSearch, ends: IntArray, depth: int | None, shared_by: int | None
-) -> bool:
-    """Follow all runs to ends[n_states], or for `depth` outputs; False if entries are too many.
-
-    They are followed from heads where there are `shared_by` times as many entries (None: never).
-    Sums over heads take more entries while they are made, so a table may fit without heads only.
-    """
-    chain, found = search.chain, search.found
-    level = _at_heads(np.zeros(len(search.sources), np.int64), search.sources)
-    n_levels = 0
-    while True:
-        level, complete = _split(level, ends)
-        found.add(complete)
-        if len(level.state) == 0:
-            break
-        if n_levels == depth:
-            found.add(_as_finished(level, np.full(len(level.state), GOES_ON)))
-            break
-        heads, where = _distinct(level.prefix * chain.n_states + level.state)
-        if shared_by and len(where) >= max(_MANY_ENTRIES, shared_by * len(heads)):
-            if not found.follow_from(Entries(level.source, where, level.weight, level.scale)):
-                return False
-            level = _at_heads(heads // chain.n_states, heads % chain.n_states)
-        search.limits.check_time(f"output sequences followed for {n_levels} outputs")
-        n_steps = int((chain.indptr[level.state + 1] - chain.indptr[level.state]).sum())
-        if search.max_entries is not None and found.n_entries + n_steps > search.max_entries:
-            return False
-        level = _step(search, level)
-        n_levels += 1
-    return found.gather()
 
 
 def ends_at_once(chain: Chain, sources: IntArray) -> bool:
@@ -280,172 +234,183 @@ def _ends(chain: Chain, *, early: bool) -> IntArray:
     return ends
 
 
-@dataclass
-class _Tree:
-    """The prefixes met so far, grown one level at a time."""
+@dataclass(frozen=True)
+class _Runs:
+    """Entries of runs that have shown equally many outputs, or are over, each [n_entries].
 
-    parents: list[IntArray] = field(default_factory=lambda: [np.zeros(1, np.int64)])
-    shown: list[IntArray] = field(default_factory=lambda: [np.full(1, -1, np.int64)])
-    size: int = 1
+    `place` is the state, or how the run is over; `scale` is the denominator's code.
+    """
 
-    def extend(self, prefix: IntArray, observation: IntArray) -> IntArray:
+    source: IntArray
+    prefix: IntArray
+    place: IntArray
+    weight: WeightArray
+    scale: IntArray
+
+    def where(self, mask: BoolArray) -> _Runs:
+        """Return the entries in mask[n_entries]."""
+        return _Runs(
+            self.source[mask],
+            self.prefix[mask],
+            self.place[mask],
+            self.weight[mask],
+            self.scale[mask],
+        )
+
+
+class _Search:
+    """All runs from some departures, followed one output at a time.
+
+    What is over is seen from the departures (`over`); once runs are followed from heads, from those
+    (`recent`), and `shares` says how departures reach heads: row-major entries (departure, head).
+    Prefixes are a tree, grown one level at a time, by their parents and what is shown last.
+    """
+
+    def __init__(
+        self, chain: Chain, sources: IntArray, limits: Limits, max_entries: int | None
+    ) -> None:
+        self.chain, self.sources, self.limits = chain, sources, limits
+        self.max_entries = max_entries
+        self.scales = Scales()
+        self.numerators, self.row_scales = _with_few_scales(chain, sources, self.scales)
+        self.parents, self.shown = [np.zeros(1, np.int64)], [np.full(1, -1, np.int64)]
+        self.n_prefixes = 1
+        self.over: list[_Runs] = []
+        self.recent: list[_Runs] = []
+        self.shares: Entries | None = None
+        self.n_heads, self.has_heads = len(sources), False
+
+    def table(
+        self, ends: IntArray, depth: int | None, shared_by: int | None
+    ) -> SequenceTable | None:
+        """Follow all runs to ends[n_states], or for `depth` outputs; None for too many entries.
+
+        They are followed from heads where there are `shared_by` times as many entries (None:
+        never).
+        """
+        chain, n_levels = self.chain, 0
+        level = _at_heads(np.zeros(len(self.sources), np.int64), self.sources)
+        while True:
+            end = ends[level.place]
+            self.recent.append(replace(level, place=end).where(end >= 0))
+            level = level.where(end < 0)
+            if len(level.place) == 0:
+                break
+            if n_levels == depth:
+                self.recent.append(replace(level, place=np.full(len(level.place), GOES_ON)))
+                break
+            heads, where = _distinct(level.prefix * chain.n_states + level.place)
+            if shared_by and len(where) >= max(_MANY_ENTRIES, shared_by * len(heads)):
+                if not self._follow_from(Entries(level.source, where, level.weight, level.scale)):
+                    return None
+                level = _at_heads(heads // chain.n_states, heads % chain.n_states)
+            self.limits.check_time(f"output sequences followed for {n_levels} outputs")
+            n_steps = int((chain.indptr[level.place + 1] - chain.indptr[level.place]).sum())
+            if self.max_entries is not None and self._n_entries + n_steps > self.max_entries:
+                return None
+            level = self._step(level)
+            n_levels += 1
+        return self._assembled() if self._gather() else None
+
+    @property
+    def _n_entries(self) -> int:
+        """The number of entries kept."""
+        n_shares = 0 if self.shares is None else len(self.shares.rows)
+        return n_shares + sum(len(part.source) for part in [*self.over, *self.recent])
+
+    def _follow_from(self, reached: Entries) -> bool:
+        """Let entries (present head, new head) lead to new heads; False if they are too many."""
+        self.has_heads = True
+        if not self._gather():
+            return False
+        n_heads = int(reached.targets.max()) + 1
+        self.shares, self.n_heads = self._from_departures(reached, n_heads), n_heads
+        return self.shares is not None
+
+    def _gather(self) -> bool:
+        """Let the departures see what is over; False if that takes too many entries."""
+        if self.shares is None:
+            self.over += self.recent
+        elif self.recent:
+            keys, entries = _by_sequence(self.recent)
+            seen = self._from_departures(entries, len(keys))
+            if seen is None:
+                return False
+            key = keys[seen.targets]
+            self.over.append(_Runs(seen.rows, key // 3, key % 3, seen.numerators, seen.scales))
+        self.recent = []
+        return True
+
+    def _from_departures(self, entries: Entries, n_targets: int) -> Entries | None:
+        if self.shares is None:
+            return entries
+        left = None if self.max_entries is None else self.max_entries - self._n_entries
+        shape = len(self.sources), self.n_heads, n_targets
+        tick = self.limits.check_time
+        return composed(self.shares, entries, shape, self.scales, limit=left, tick=tick)
+
+    def _step(self, level: _Runs) -> _Runs:
+        """Return the entries after one more transition, equal ones merged.
+
+        A weight w over D becomes w · numerator over D · (denominator of the row), which bounds it.
+        """
+        chain, scales = self.chain, self.scales
+        widths = chain.indptr[level.place + 1] - chain.indptr[level.place]
+        edge = ranges(chain.indptr[level.place], widths)
+        products = scales.products(level.scale, self.row_scales[level.place])
+        before = np.arange(len(level.place)).repeat(widths)
+        weight = multiplied(level.weight[before], self.numerators[edge], scales.bound(products))
+        prefix = level.prefix.repeat(widths)
+        state = chain.targets[edge]
+        ends = is_end(chain, state)
+        shown = chain.observation[state]
+        assert bool((ends | (shown >= 0)).all()), "every transition shows an output or ends the run"
+        prefix[~ends] = self._extended(prefix[~ends], shown[~ends])
+        keys, where = _distinct(prefix * chain.n_states + state)
+        entries = Entries(level.source.repeat(widths), where, weight, products.repeat(widths))
+        n_sources = int(level.source.max()) + 1
+        source, key, weight, source_scales = merged(entries, n_sources, len(keys), scales)
+        weight, source_scales = shortened(source, weight, source_scales, scales)
+        key = keys[key]
+        scale = source_scales[source]
+        return _Runs(source, key // chain.n_states, key % chain.n_states, weight, scale)
+
+    def _extended(self, prefix: IntArray, observation: IntArray) -> IntArray:
         """Return the prefixes [n] with the observations [n] after the given ones, interned."""
         base = int(observation.max()) + 1 if len(observation) else 1
         keys, index = _distinct(prefix * base + observation)
         self.parents.append(keys // base)
         self.shown.append(keys % base)
-        first = self.size
-        self.size += len(keys)
+        first = self.n_prefixes
+        self.n_prefixes += len(keys)
         return index + first
 
-
-@dataclass(frozen=True)
-class _Level:
-    """Entries that have shown equally many outputs; `scale` is the denominator's code."""
-
-    source: IntArray
-    prefix: IntArray
-    state: IntArray
-    weight: WeightArray
-    scale: IntArray
-
-
-@dataclass(frozen=True)
-class _Finished:
-    """Entries that are over, and how."""
-
-    source: IntArray
-    prefix: IntArray
-    end: IntArray
-    weight: WeightArray
-    scale: IntArray
+    def _assembled(self) -> SequenceTable:
+        """Return the table: all entries that are over, a row over one denominator, sorted."""
+        n_sources, scales = len(self.sources), self.scales
+        keys, entries = _by_sequence(self.over)
+        source, sequence, weight, source_scales = merged(entries, n_sources, len(keys), scales)
+        denominators = tuple(scales.values[code] for code in source_scales.tolist())
+        if any(not isinstance(d, int) or d >= INT64_LIMIT for d in denominators):
+            weight = as_objects(weight)
+        return SequenceTable(
+            sources=self.sources,
+            indptr=indptr_of(np.bincount(source, minlength=n_sources)),
+            sequences=sequence,
+            weights=weight,
+            denominators=denominators,
+            prefix=keys // 3,
+            end=keys % 3,
+            parent=np.concatenate(self.parents),
+            shown=np.concatenate(self.shown),
+        )
 
 
-class _Found:
-    """The sequences that are over, seen from the departures, and from the heads since then.
-
-    Once the run is followed from heads, `_shares` says how departures reach them: row-major
-    entries (departure, head).
-    """
-
-    def __init__(
-        self, n_departures: int, scales: Scales, limits: Limits, max_entries: int | None
-    ) -> None:
-        self.parts: list[_Finished] = []
-        self.has_heads = False
-        self._recent: list[_Finished] = []
-        self._shares: Entries | None = None
-        self._shape = n_departures, n_departures
-        self._scales = scales
-        self._tick = limits.check_time
-        self._max_entries = max_entries
-
-    @property
-    def n_entries(self) -> int:
-        """The number of entries kept."""
-        n_shares = 0 if self._shares is None else len(self._shares.rows)
-        return n_shares + sum(len(part.source) for part in [*self.parts, *self._recent])
-
-    def add(self, part: _Finished) -> None:
-        """Add what is over; its sources are the present heads."""
-        self._recent.append(part)
-
-    def follow_from(self, reached: Entries) -> bool:
-        """Let entries (present head, new head) lead to new heads; False if they are too many."""
-        self.has_heads = True
-        if not self.gather():
-            return False
-        n_heads = int(reached.targets.max()) + 1
-        shares = self._from_departures(reached, n_heads)
-        self._shares, self._shape = shares, (self._shape[0], n_heads)
-        return shares is not None
-
-    def gather(self) -> bool:
-        """Let the departures see what is over; False if that takes too many entries."""
-        if self._shares is None:
-            self.parts += self._recent
-        elif self._recent:
-            keys, entries = _by_sequence(self._recent)
-            seen = self._from_departures(entries, len(keys))
-            if seen is None:
-                return False
-            sequence = keys[seen.targets]
-            self.parts.append(
-                _Finished(seen.rows, sequence // 3, sequence % 3, seen.numerators, seen.scales)
-            )
-        self._recent = []
-        return True
-
-    def _from_departures(self, entries: Entries, n_targets: int) -> Entries | None:
-        if self._shares is None:
-            return entries
-        n_departures, n_heads = self._shape
-        left = None if self._max_entries is None else self._max_entries - self.n_entries
-        shape = (n_departures, n_heads, n_targets)
-        return composed(self._shares, entries, shape, self._scales, limit=left, tick=self._tick)
-
-
-def _at_heads(prefix: IntArray, state: IntArray) -> _Level:
+def _at_heads(prefix: IntArray, state: IntArray) -> _Runs:
     """Return entries with prefix [n], in state [n] with certainty, each its own source."""
     n = len(state)
     zero, one = np.zeros(n, np.int64), np.ones(n, np.int64)
-    return _Level(np.arange(n, dtype=np.int64), prefix, state, one, zero)
-
-
-def _split(level: _Level, ends: IntArray) -> tuple[_Level, _Finished]:
-    """Part the entries into those that go on and those that are over, by ends[n_states]."""
-    end = ends[level.state]
-    goes_on = end < 0
-    if not goes_on.any():
-        return _where(level, goes_on), _as_finished(level, end)
-    return _where(level, goes_on), _as_finished(_where(level, ~goes_on), end[~goes_on])
-
-
-def _where(level: _Level, mask: BoolArray) -> _Level:
-    """Return the entries in mask[n_entries]."""
-    return _Level(
-        level.source[mask],
-        level.prefix[mask],
-        level.state[mask],
-        level.weight[mask],
-        level.scale[mask],
-    )
-
-
-def _as_finished(level: _Level, end: IntArray) -> _Finished:
-    """Return entries with end [n_entries] by what they showed, whatever state they are in."""
-    return _Finished(level.source, level.prefix, end, level.weight, level.scale)
-
-
-def _step(search: _SequenceSearch, level: _Level) -> _Level:
-    """Return the entries after one more transition, equal ones merged.
-
-    A weight w over D becomes w · numerator over D · (denominator of the row), which bounds it.
-    """
-    chain, scales = search.chain, search.scales
-    widths = chain.indptr[level.state + 1] - chain.indptr[level.state]
-    edge = ranges(chain.indptr[level.state], widths)
-    products = scales.products(level.scale, search.row_scales[level.state])
-    before = np.arange(len(level.state)).repeat(widths)
-    weight = multiplied(level.weight[before], search.numerators[edge], scales.bound(products))
-    prefix = level.prefix.repeat(widths)
-    state = chain.targets[edge]
-    ends = is_end(chain, state)
-    shown = chain.observation[state]
-    assert bool((ends | (shown >= 0)).all()), "every transition shows an output or ends the run"
-    prefix[~ends] = search.tree.extend(prefix[~ends], shown[~ends])
-    keys, where = _distinct(prefix * chain.n_states + state)
-    entries = Entries(level.source.repeat(widths), where, weight, products.repeat(widths))
-    n_sources = int(level.source.max()) + 1
-    source, key, weight, source_scales = merged(entries, n_sources, len(keys), scales)
-    weight, source_scales = shortened(source, weight, source_scales, scales)
-    return _Level(
-        source,
-        keys[key] // chain.n_states,
-        keys[key] % chain.n_states,
-        weight,
-        source_scales[source],
-    )
+    return _Runs(np.arange(n, dtype=np.int64), prefix, state, one, zero)
 
 
 def _distinct(keys: IntArray) -> tuple[IntArray, IntArray]:
@@ -459,37 +424,14 @@ def _distinct(keys: IntArray) -> tuple[IntArray, IntArray]:
     return marked(is_present), place[keys]
 
 
-def _by_sequence(parts: Sequence[_Finished]) -> tuple[IntArray, Entries]:
+def _by_sequence(parts: Sequence[_Runs]) -> tuple[IntArray, Entries]:
     """Return different sequences [n], as 3 prefix + end in order, and entries with their places."""
     prefix = np.concatenate([part.prefix for part in parts])
-    end = np.concatenate([part.end for part in parts])
+    end = np.concatenate([part.place for part in parts])
     keys, where = _distinct(prefix * 3 + end)
     return keys, Entries(
         np.concatenate([part.source for part in parts]),
         where,
         concatenated([part.weight for part in parts]),
         np.concatenate([part.scale for part in parts]),
-    )
-
-
-def _assembled(
-    sources: IntArray, finished: Sequence[_Finished], scales: Scales, tree: _Tree
-) -> SequenceTable:
-    """Return the table of sources[n]: all finished entries, a row over one denominator, sorted."""
-    keys, entries = _by_sequence(finished)
-    source, sequence, weight, source_scales = merged(entries, len(sources), len(keys), scales)
-    indptr = indptr_of(np.bincount(source, minlength=len(sources)))
-    denominators = tuple(scales.values[code] for code in source_scales.tolist())
-    if any(not isinstance(d, int) or d >= INT64_LIMIT for d in denominators):
-        weight = as_objects(weight)
-    return SequenceTable(
-        sources=sources,
-        indptr=indptr,
-        sequences=sequence,
-        weights=weight,
-        denominators=denominators,
-        prefix=keys // 3,
-        end=keys % 3,
-        parent=np.concatenate(tree.parents),
-        shown=np.concatenate(tree.shown),
     )
