@@ -24,9 +24,10 @@ _WANTED = {
 
 @dataclass(frozen=True)
 class Outside:
-    """The state furthest outside of the bounds, and which runs should be fewer there."""
+    """The state furthest outside of a bound, and which runs should be fewer there."""
 
     state: int
+    bound: Number
     side: RunKind
     remarks: tuple[Remark, ...]
     tight: Tight
@@ -53,7 +54,7 @@ def outside(
     if len(known) > 1:
         remarks.append(Remark("inputs", _inputs(known, set(failing), name)))
     tight = Tight(_bound(word, relations, list(known.values())))
-    return Outside(worst, "outside" if wants_more else "inside", tuple(remarks), tight)
+    return Outside(worst, bound, "outside" if wants_more else "inside", tuple(remarks), tight)
 
 
 def _wanted(relations: Sequence[Relation], value: Extended) -> Relation | None:

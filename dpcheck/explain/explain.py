@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from functools import partial
 
 from dpcheck.chain.chain import Chain
 from dpcheck.check.arrangements import at_distance
+from dpcheck.check.decide import decide
 from dpcheck.check.formulas.truths import Truths
+from dpcheck.check.quantities.privacy import quantity_text
 from dpcheck.check.values.comparisons import as_number
-from dpcheck.check.values.verdicts import Counterexample, Outcome, OutputSequence, Violated
+from dpcheck.check.values.verdicts import (
+    Counterexample,
+    Outcome,
+    OutputSequence,
+    Phrase,
+    Value,
+    Violated,
+)
+from dpcheck.exact import Budget, Number
 from dpcheck.explain.compositions import explain_composition
 from dpcheck.explain.event_claims import asked_tight, explain_event_claim, found_against
-from dpcheck.explain.explanation import Explanation, NeighborKind, Neighbors, TracedRun
+from dpcheck.explain.explanation import (
+    Explanation,
+    NeighborKind,
+    Neighbors,
+    Remark,
+    TracedRun,
+    as_found,
+)
 from dpcheck.explain.formulas import explain_compared, explain_expectation, explain_formula
 from dpcheck.explain.inputs import differences, named_states
 from dpcheck.explain.quantities import explain_error, explain_guesses, explain_losses
@@ -120,8 +139,29 @@ def _explain_one(subject: Subject, example: Counterexample) -> Explanation | Non
             claims.QuantityClaim(quantity=claims.PathProbability() | claims.Expectation()) as claim
         ):
             return explain_compared(subject, claim)
+        case claims.QuantityComparison() as claim:
+            return replace(as_found(example), remarks=tuple(_sides(subject, claim)))
         case _:
             return None
+
+
+def _sides(subject: Subject, claim: claims.QuantityComparison) -> Iterator[Remark]:
+    """Yield by which inputs and outputs the quantities are attained that are compared."""
+    ask = partial(decide, subject.chain, at=subject.at, limits=subject.limits)
+    for quantity in (claim.left, claim.right):
+        known = ask(claims.QuantityValue(quantity, claim.span), measures=subject.measures).verdict
+        if not isinstance(known, Value) or not isinstance(known.exact, Budget | Number | None):
+            continue
+        other = claims.QuantityClaim(quantity, "!=", known.exact, claim.span)
+        verdict = ask(other, measures=subject.measures).verdict
+        assert isinstance(verdict, Violated), "a value equals itself"
+        example, one = verdict.counterexample, replace(subject, claim=other)
+        made = _explain_one(one, example) or as_found(example)
+        pair = made.neighbors
+        run = made.run if pair is None else _with_run(one, made, pair).run
+        text = f"{quantity_text(quantity)}: {' against '.join(example.states)}"
+        yield Remark("attained", Phrase.of(text), run)
+        yield from made.remarks if example.probabilities or pair else ()
 
 
 def _explain_arranged(subject: Subject, example: Counterexample) -> Explanation | None:

@@ -138,7 +138,7 @@ class RunStep:
     right_value: str = ""
 
 
-RunKind = Literal["output", "event", "inside", "outside"]
+RunKind = Literal["output", "event", "inside", "outside", "input"]
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,8 @@ class TracedRun:
     a draw is, where the outputs are impossible on the right.
 
     It may be a run that satisfies a path formula: `event` of two neighbors, of one state `inside`,
-    or `outside` if it does not. `shown` are its outputs where the event does not say them first.
+    or `outside` if it does not; or one from an `input` alone. `shown` are its outputs where the
+    event does not say them first.
     """
 
     share: Amount

@@ -41,6 +41,7 @@ from dpcheck.explain.explanation import (
 )
 from dpcheck.explain.inputs import InputCells, input_cells
 from dpcheck.explain.nested import inner_of
+from dpcheck.explain.quantities import carrying_outputs
 from dpcheck.explain.runs.deciding_runs import deciding_runs
 from dpcheck.explain.subject import Subject
 from dpcheck.logic import formulas as f
@@ -242,7 +243,10 @@ def explain_expectation(subject: Subject, claim: ExpectationClaim) -> Explanatio
     """Return the inputs that fail a claim E, and the bound that holds."""
     values = means(claim.quantity, subject.selected, subject.truths, subject.measures)
     found = _outside(subject, "E", claim.relations, values)
-    return Explanation(remarks=found.remarks, tight=found.tight)
+    end = subject.measures.at_ends[claim.quantity.key]
+    carried = subject.part("run", lambda: carrying_outputs(subject, end, found))
+    made = carried or Explanation()
+    return replace(made, remarks=(*found.remarks, *made.remarks), tight=found.tight)
 
 
 def explain_compared(subject: Subject, claim: QuantityClaim) -> Explanation | None:

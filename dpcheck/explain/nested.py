@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import fields, is_dataclass
 from functools import cmp_to_key
 from typing import TypeVar
 
@@ -36,6 +35,7 @@ from dpcheck.explain.subject import Subject
 from dpcheck.logic import formulas as f
 from dpcheck.logic.claims import FormulaClaim
 from dpcheck.logic.formula_text import formula_text
+from dpcheck.model import trees
 from dpcheck.model.program import Mechanism
 from dpcheck.records import dataclass, replace
 
@@ -43,7 +43,6 @@ Pair = tuple[int, int]
 Depths = tuple[int, int | None]
 """After how many steps something is asked: at least, and at most (None: after any number)."""
 
-Tree = TypeVar("Tree")
 Node = TypeVar("Node")
 
 
@@ -101,34 +100,12 @@ def _privates(tree: object, depths: Depths, sign: int) -> Iterator[Nested]:
             depths = _later(depths, 0, None)
         case _:
             pass
-    for part in _parts(tree).values():
-        for each in part if isinstance(part, tuple) else (part,):
-            yield from _privates(each, depths, sign)
+    for part in trees.parts(tree):
+        yield from _privates(part, depths, sign)
 
 
 def _later(depths: Depths, least: int, most: int | None) -> Depths:
     return depths[0] + least, None if depths[1] is None or most is None else depths[1] + most
-
-
-_NAMES = {"argument", "arguments", "left", "right", "path", "state"}
-
-
-def _parts(tree: object) -> dict[str, object]:
-    """Return the formulas within a formula, by their fields."""
-    if not is_dataclass(tree) or isinstance(tree, type):
-        return {}
-    return {each.name: getattr(tree, each.name) for each in fields(tree) if each.name in _NAMES}
-
-
-def substituted(tree: Tree, old: object, new: object) -> Tree:
-    """Return a formula with another one in place of a part."""
-    if tree is old:
-        return new  # type: ignore[return-value]
-    if isinstance(tree, tuple):
-        return tuple(substituted(each, old, new) for each in tree)  # type: ignore[return-value]
-    parts = _parts(tree)
-    changed = {name: substituted(part, old, new) for name, part in parts.items()}
-    return replace(tree, **changed) if parts else tree  # type: ignore[type-var]
 
 
 def _failing(subject: Subject, nested: Nested) -> Inner | None:
@@ -240,7 +217,9 @@ def _least(subject: Subject, formula: f.Private) -> Phrase | None:
         epsilon = log(ratio)
         assert isinstance(epsilon, Budget), "other ratios were left out"
         wider = replace(formula, epsilon=epsilon)
-        formula_then = substituted(claim.formula, formula, wider)
+        formula_then = trees.replaced(
+            claim.formula, lambda node: wider if node is formula else None
+        )
         return bool(truths.at(formula_then, subject.selected).all())
 
     if not ratios or not holds(ratios[-1]):

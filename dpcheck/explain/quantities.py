@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cmp_to_key
 from itertools import islice
 from typing import NamedTuple, TypeVar
+
+import numpy as np
 
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.chain.sets import distinct
@@ -17,6 +19,7 @@ from dpcheck.check.quantities.seen_pairs import complete_evidence, observed, see
 from dpcheck.check.values.amounts import bare, number_amount
 from dpcheck.check.values.event_text import by_value, event_parts, output_sequence
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
+from dpcheck.check.values.measures import EndValue
 from dpcheck.check.values.verdicts import Amount, Counterexample, OutputSequence, Phrase
 from dpcheck.exact import (
     Budget,
@@ -32,21 +35,23 @@ from dpcheck.exact import (
     subtract,
     whole,
 )
-from dpcheck.explain.explanation import Explanation, Neighbors, Remark, Tight
-from dpcheck.explain.runs.attribution import Vector, mass, reached
+from dpcheck.explain.bounds import Outside
+from dpcheck.explain.explanation import Explanation, Neighbors, Remark, Tight, TracedRun
+from dpcheck.explain.runs.attribution import Vector, is_over, mass, reached
 from dpcheck.explain.runs.likeliest import ways
+from dpcheck.explain.runs.traced_run import first_traced
 from dpcheck.explain.subject import Subject
 from dpcheck.limits import Limits
 from dpcheck.logic.claims import LeastError, LossQuantity
+from dpcheck.records import replace
 
 Shown = TypeVar("Shown")
 
 Part = str | Amount | OutputSequence
-Reached = tuple[int, Vector, bool]
-"""How many outputs there were, the states after them, and whether the last was too far off."""
-
 _LISTED = 4
 """Outputs that a sentence lists."""
+_MAX_WAYS = 200
+"""Of so many likeliest outputs those are looked for that carry most of a mean."""
 _MAX_ORDER = 64
 """The largest order of which powers of probabilities are written down."""
 
@@ -145,7 +150,8 @@ def _listed(label: str, items: Iterable[Sequence[Part]], n_all: int) -> Remark:
     parts: list[Part] = []
     for item in items:
         parts += ["; " * bool(parts), *item]
-    more = [f"; and {n_all - _LISTED:,} more outputs"] * (n_all > _LISTED)
+    n_more = n_all - _LISTED
+    more = [f"; and {n_more:,} more output{'s' * (n_more > 1)}"] * (n_more > 0)
     return Remark(label, Phrase.of(*parts, *more))
 
 
@@ -225,14 +231,12 @@ def explain_error(
         return None
     p, allowed = number_amount(chances[state]), number_amount(quantity.failure)
     told = f"{name(state)}: further off than {exact_text(bound)} with probability "
-    remarks = (
-        Remark("from", Phrase.of(told, p, ", allowed ", allowed)),
-        _far_outputs(subject, errors, bound, state),
-    )
+    outputs, run = _far_outputs(subject, errors, bound, state)
+    remarks = Remark("from", Phrase.of(told, p, ", allowed ", allowed)), outputs
     enough: list[str | Amount] = ["with the probability of failure ", number_amount(most)]
     if subject.value is not None and subject.value.exact != "inf":
         enough = ["with the bound ", subject.value, ", or ", *enough]
-    return Explanation(remarks=remarks, tight=Tight(Phrase.of("holds ", *enough)))
+    return Explanation(remarks=remarks, run=run, tight=Tight(Phrase.of("holds ", *enough)))
 
 
 def _further(law: Mapping[Number, Number], bound: Number) -> Number:
@@ -243,46 +247,135 @@ def _further(law: Mapping[Number, Number], bound: Number) -> Number:
     return rest
 
 
-def _far_outputs(
-    subject: Subject, errors: Mapping[int, Sequence[Number | None]], bound: Number, state: int
-) -> Remark:
-    """Return the likeliest outputs with an error above a bound, each with it and its line."""
+def run_from(subject: Subject, shown: OutputSequence, state: int) -> TracedRun | None:
+    """Return the most probable run from one state that shows some outputs."""
+    run = subject.part("run", lambda: first_traced(subject, [shown], [state]))
+    return None if run is None else replace(run, of="input")
+
+
+class Walk(NamedTuple):
+    """Runs with equal outputs: how many these are, the states reached, and whether the runs end.
+
+    `known` are the states after those outputs that are asked for by their places.
+    """
+
+    n_outputs: int
+    states: Vector
+    known: tuple[tuple[int, int], ...] = ()
+    is_over: bool = False
+
+    @property
+    def state(self) -> int:
+        """One of the states; all of them showed the same outputs."""
+        return next(iter(self.states))
+
+    def following(self, chain: Chain, positions: Collection[int]) -> Iterator[Walk]:
+        """Yield what may be shown next, and the end."""
+        edges = [slice(int(chain.indptr[s]), int(chain.indptr[s + 1])) for s in self.states]
+        targets = distinct(np.concatenate([chain.targets[each] for each in edges]))
+        for code in distinct(chain.observation[targets]).tolist():
+            after = reached(chain, self.states, code, None)
+            n = self.n_outputs + 1
+            known = ((n, next(iter(after))),) if n in positions else ()
+            if code >= 0:
+                yield Walk(n, after, (*self.known, *known))
+        for end in {chain.stopped, chain.diverged} & {*targets.tolist()}:
+            share = mass(reached(chain, self.states, None, end))
+            yield Walk(self.n_outputs, {self.state: share}, self.known, is_over=True)
+
+
+def _far_ways(
+    subject: Subject,
+    state: int,
+    positions: Collection[int],
+    is_far: Callable[[Walk], bool | None],
+) -> Iterator[tuple[OutputSequence, Walk, Number]]:
+    """Yield the likeliest outputs from a state that lead too far, where they do, and how likely.
+
+    `is_far` is None where that is not known before more is shown.
+    """
     chain = subject.chain
 
-    def following(at: Reached) -> Iterator[tuple[Vector, Number, Reached]]:
-        place, before, _ = at
-        edges = [j for s in before for j in range(int(chain.indptr[s]), int(chain.indptr[s + 1]))]
-        for code in distinct(chain.observation[chain.targets[edges]]).tolist():
-            after = reached(chain, before, code, None)
-            error = errors[place + 1][next(iter(after))] if place + 1 in errors else 0
-            is_far = error is None or compare(error, bound) > 0
-            if is_far or place + 1 < max(errors):
-                yield after, divide(mass(after), mass(before)), (place + 1, after, is_far)
+    def following(walk: Walk) -> Iterator[tuple[Walk, Number, Walk]]:
+        for after in () if walk.is_over else walk.following(chain, positions):
+            if is_far(after) is not False:
+                yield after, divide(mass(after.states), mass(walk.states)), after
 
-    def key(at: Reached) -> tuple[int, frozenset[tuple[int, Number]]]:
-        return at[0], frozenset(at[1].items())
+    def key(walk: Walk) -> tuple[object, ...]:
+        return *walk[:1], frozenset(walk.states.items()), *walk[2:]
 
-    start, limits = (0, {state: number(1)}, False), subject.limits
-    found = [*islice(ways(start, following, key, lambda at: at[2], limits), _LISTED)]
-    shown: list[tuple[OutputSequence, Number | None, str, Number]] = []
-    for vectors, p in found:
-        steps = [next(iter(vector)) for vector in vectors]
-        codes = chain.observation[steps].tolist()
-        outputs = tuple(chain.observation_text(code) for code in codes if code >= 0)
-        sequence = OutputSequence(outputs, "stopped" if len(steps) == max(errors) else "goes on")
-        origin = subject.explored.origin(steps[-1])
-        line = "" if origin is None else f" (line {origin.line})"
-        shown.append((sequence, errors[len(steps)][steps[-1]], line, p))
-    if all(error is None for _, error, _, _ in shown):
-        listed = " and ".join(", ".join(each.outputs) or "no output" for each, _, _, _ in shown)
-        are = "output {} is no number" if len(shown) == 1 else "outputs {} are no numbers"
-        return Remark("attained", Phrase.of(f"the {are.format(listed)}, so no error is finite"))
-    offs = ["no number" if each[1] is None else f"off by {exact_text(each[1])}" for each in shown]
+    start = Walk(0, {state: number(1)})
+    for walks, p in ways(start, following, key, lambda walk: bool(is_far(walk)), subject.limits):
+        codes = [int(chain.observation[walk.state]) for walk in walks if not walk.is_over]
+        outputs = tuple(map(chain.observation_text, codes))
+        ends = walks[-1].is_over or is_over(chain, state, outputs)
+        yield OutputSequence(outputs, "stopped" if ends else "goes on"), walks[-1], p
+
+
+def _line(subject: Subject, walk: Walk) -> str:
+    origin = subject.explored.origin(walk.state)
+    return "" if origin is None else f" (line {origin.line})"
+
+
+def _far_outputs(
+    subject: Subject, errors: Mapping[int, Sequence[Number | None]], bound: Number, state: int
+) -> tuple[Remark, TracedRun | None]:
+    """Return the likeliest outputs with an error above a bound, each with it and its line."""
+
+    def error_of(walk: Walk) -> Number | None:
+        known = errors.get(walk.n_outputs)
+        return None if walk.is_over else 0 if known is None else known[walk.state]
+
+    def is_far(walk: Walk) -> bool | None:
+        error, is_last = error_of(walk), walk.n_outputs == max(errors)
+        return error is None or compare(error, bound) > 0 or (False if is_last else None)
+
+    found = [*islice(_far_ways(subject, state, (), is_far), _LISTED)]
+    run = run_from(subject, found[0][0], state)
+    offs = [error_of(walk) for _, walk, _ in found]
+    if all(error is None for error in offs):
+        listed = " and ".join(", ".join(each.outputs) or "no output" for each, _, _ in found)
+        are = "output {} is no number" if len(found) == 1 else "outputs {} are no numbers"
+        said = f"the {are.format(listed)}, so no error is finite"
+        return Remark("attained", Phrase.of(said)), run
+    texts = ["no number" if error is None else f"off by {exact_text(error)}" for error in offs]
     items = [
-        (sequence, f", {off}{line}: ", bare(p))
-        for off, (sequence, _, line, p) in zip(offs, shown, strict=True)
+        (shown, f", {off}{_line(subject, walk)}: ", bare(p))
+        for off, (shown, walk, p) in zip(texts, found, strict=True)
     ]
-    return _listed("outputs", items, len(items))
+    return _listed("outputs", items, len(items)), run
+
+
+def carrying_outputs(subject: Subject, end: EndValue, found: Outside) -> Explanation | None:
+    """Return which of the likeliest outputs carry most of a mean beyond a bound, and their run.
+
+    An output of probability p and value v adds p (v - bound) to what is above it. None where an
+    analyst chooses, and where no run ends.
+    """
+    sign, state = 1 if found.side == "inside" else -1, found.state
+
+    def value(walk: Walk) -> Number:
+        known = end.value(walk.state, walk.n_outputs, dict(walk.known), walk.n_outputs)
+        assert known is not None, "a mean was taken"
+        return known
+
+    def beyond(walk: Walk) -> Number:
+        return multiply(sign, subtract(value(walk), found.bound))
+
+    def is_far(walk: Walk) -> bool | None:
+        return compare(beyond(walk), 0) > 0 if walk.is_over else None
+
+    far = () if subject.chain.offers else _far_ways(subject, state, end.positions, is_far)
+    added = [(multiply(each[2], beyond(each[1])), each) for each in islice(far, _MAX_WAYS)]
+    if not added:
+        return None
+    order = [each for _, each in falling(added)]
+    items = [
+        (shown, f", value {exact_text(value(walk))}{_line(subject, walk)}: ", bare(p))
+        for shown, walk, p in order[:_LISTED]
+    ]
+    remark = _listed("carried by", items, len(order))
+    return Explanation(remarks=(remark,), run=run_from(subject, order[0][0], state))
 
 
 def explain_guesses(subject: Subject, word: str) -> Explanation | None:
@@ -305,10 +398,11 @@ def explain_guesses(subject: Subject, word: str) -> Explanation | None:
             if sequence not in best or compare(p, best[sequence][0]) > 0:
                 best[sequence] = p, row
     order = falling([(p, (sequence, row)) for sequence, (p, row) in best.items()])
-    guesses: list[list[Part]] = []
+    guesses: list[tuple[str, OutputSequence, str, Amount | str]] = []
     for p, (sequence, row) in order[:_LISTED]:
         outputs = map(seen.observation_text, table.outputs(sequence))
         shown = output_sequence(outputs, int(table.end[sequence]))
         name = subject.chain.state_text(int(states[row]))
-        guesses.append(["after ", shown, f" guess {name}, from which it has ", bare(p)])
-    return Explanation(remarks=(_listed("best guess", guesses, len(order)),))
+        guesses.append(("after ", shown, f" guess {name}, from which it has ", bare(p)))
+    run = run_from(subject, guesses[0][1], int(states[order[0][1][1]]))
+    return Explanation(remarks=(_listed("best guess", guesses, len(order)),), run=run)
