@@ -8,8 +8,7 @@ distribution of the first non-silent state after it; runs that stay silent forev
    without exit is left with probability 0; one with an exit is left with probability 1, since
    every state of C reaches it (the standard fact on finite absorbing chains; Kemeny and Snell,
    Finite Markov Chains, 1960, chapter 3). A self-loop alone is a division by 1 - P(s, s).
-2. Where P(s, t) = 1 for a silent s, every edge to s may as well lead to t: their rows are equal.
-3. What is left is acyclic. Backward: levels of silent states from the last, row(s) = Σ_t P(s,t)
+2. What is left is acyclic. Backward: levels of silent states from the last, row(s) = Σ_t P(s,t)
    row(t). Forward: levels from the sources, the mass of each source pushed along. Backward costs
    about one output row per silent transition and is shared by all sources; forward costs one
    transition per source that gets there. Both are estimated by counting, and the cheaper is taken.
@@ -22,21 +21,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpcheck.chain.arrays import differences, marked
+from dpcheck.chain.arrays import marked
 from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.chain.contraction.backward import RowStore, backward_rows, possible_table
 from dpcheck.chain.contraction.cycles import acyclic
 from dpcheck.chain.contraction.forward import forward_rows
 from dpcheck.chain.contraction.limb_table import NoTable
-from dpcheck.chain.contraction.silent_graph import SilentGraph, peeling_levels, silent_edges
+from dpcheck.chain.contraction.silent_graph import SilentGraph
 from dpcheck.chain.graph import STATES_AT_ONCE
 from dpcheck.chain.sets import in_order
 from dpcheck.chain.weights.rows import Rows, as_slice, in_lowest_terms, in_places, indptr_of, ranges
 from dpcheck.limits import Tick
-from dpcheck.records import replace
-
-MANY_LEVELS = 32
-"""With more levels they are counted again where paths got shorter."""
 
 
 def eliminated(
@@ -63,14 +58,11 @@ def eliminated(
     """
     graph, level = acyclic(SilentGraph.of(rows, silent, diverged), tick)
     tick("joining draws without output")
-    direct = _without_detours(graph, wanted)
-    levels = _levels(direct, level)
+    levels = _levels(graph, level)
     del level  # as long as all states, and there may be millions
-    if direct is not graph and len(levels) > MANY_LEVELS:
-        levels = _levels(direct, peeling_levels(*silent_edges(direct), direct.n_targets, tick))
-    parts, others = _whole_rows(direct, wanted)
+    parts, others = _whole_rows(graph, wanted)
     first = 0
-    for rows in _eliminated(direct, wanted[others], levels, tick):
+    for rows in _eliminated(graph, wanted[others], levels, tick):
         parts.append((others[first : first + rows.n_rows], rows))
         first += rows.n_rows
     return in_places(parts, len(wanted) + n_more, diverged)
@@ -141,26 +133,6 @@ def _rows_at(graph: SilentGraph, states: IntArray | slice) -> Rows:
     return in_lowest_terms(
         Rows(indptr, graph.targets[edges], graph.numerators[edges], denominators)
     )
-
-
-def _without_detours(graph: SilentGraph, wanted: IntArray) -> SilentGraph:
-    """Return the graph for wanted[n], led past silent states that surely go on to one other.
-
-    States that no edge leads to any more are not silent but gone, unless their rows are wanted.
-    """
-    onward = np.arange(graph.n_targets)
-    single = marked(graph.silent[:-1] & (differences(graph.indptr) == 1))
-    if not len(single):
-        return graph
-    onward[single] = graph.targets[graph.indptr[single]]
-    further = onward[onward]
-    while not np.array_equal(further, onward):
-        onward, further = further, further[further]
-    targets = onward[graph.targets]
-    is_met = np.zeros(graph.n_targets, np.bool_)
-    is_met[targets] = True
-    is_met[wanted] = True
-    return replace(graph, targets=targets, silent=graph.silent & is_met)
 
 
 def _levels(graph: SilentGraph, level: IntArray) -> list[IntArray]:
