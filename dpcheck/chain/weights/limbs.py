@@ -95,20 +95,3 @@ def as_weights(limbs: Limbs) -> WeightArray:
             weights[some] <<= LIMB_BITS
             weights[some] += limb[some]
     return weights
-
-
-def limbs_of(weights: WeightArray, n_limbs: int) -> list[IntArray]:
-    """Return whole numbers in n limbs that hold them.
-
-    >>> [limb.tolist() for limb in limbs_of(np.array([2**70, 3], object), 2)]
-    [[0, 3], [549755813888, 0]]
-    """
-    limbs = [np.empty(len(weights), np.int64) for _ in range(n_limbs)]
-    for start in range(0, len(weights), _AT_ONCE):
-        some = slice(start, start + _AT_ONCE)
-        rest = weights[some]
-        for limb in limbs[:-1]:
-            limb[some] = rest & _MASK
-            rest = rest >> LIMB_BITS
-        limbs[-1][some] = rest
-    return limbs

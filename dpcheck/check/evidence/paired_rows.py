@@ -39,7 +39,6 @@ from dpcheck.chain.weights.denominators import (
     weight_array,
 )
 from dpcheck.chain.weights.rows import ranges
-from dpcheck.check.evidence.equal_rows import classes_by_limbs
 from dpcheck.check.evidence.float_probabilities import FloatArray, rounded_chances
 from dpcheck.check.evidence.number_codes import NumberCodes, number_codes
 from dpcheck.check.evidence.sequences import SequenceTable
@@ -74,8 +73,6 @@ _HEAD = 8
 """Entries at the start of a row that tell most rows apart."""
 _FIRST_ASKED = 64
 """Entries that are compared at once, at first, where the first of equal ones is looked for."""
-_MANY_ROWS = 64
-"""From so many short rows of long numbers on, they are compared by limbs."""
 _MARGIN = 32 * UNIT_ROUNDOFF
 _HUGE = 2**1000
 """Stands for e^ε beyond floats: above every quotient of two estimates."""
@@ -134,11 +131,6 @@ class PairedRows:
 
         Rows with different beginnings differ: only the others are read to their ends.
         """
-        n_rows, weights = len(self.table.sources), self.table.weights
-        if weights.dtype == object and n_rows >= _MANY_ROWS and len(weights) <= _HEAD * n_rows:
-            found = classes_by_limbs(self.table, *self._scales)
-            if found is not None:
-                return found
         classes = self._beginnings.copy()
         sizes = np.bincount(classes)
         if self._are_beginnings_exact and int(self.table.indptr[1]) <= _HEAD:
