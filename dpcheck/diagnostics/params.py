@@ -28,12 +28,17 @@ Right: const alpha = 1/2   ...   if alpha > 1/2 { output Y }"""
 
 
 class ParamInterval(Mistake, code="DP411"):
-    """The interval of a `param`, or the part of it that a claim is about, is none."""
+    """The interval of a `param`, or the part of it that a claim is about, is none.
+
+    `edit` is one that is near to what is written, where there is one.
+    """
 
     name: str
     why: str
+    edit: str | None = None
 
     title_text = "the values of `{self.name}` {self.why}"
+    help_text = "write `{self.edit}`"
     explanation = """\
 The values of a `param` are an interval with a first and a last end: rational numbers, or `inf` on
 one side. A parenthesis leaves an end out, a bracket takes it in, and `inf` is always left out.

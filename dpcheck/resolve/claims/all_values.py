@@ -21,7 +21,7 @@ from dpcheck.model.program import Mechanism, Part, Target
 from dpcheck.model.values import Value, value_text
 from dpcheck.records import dataclass, replace
 from dpcheck.resolve.expressions.expressions import interval_ends, is_within
-from dpcheck.resolve.expressions.params import ParamValue, params_in
+from dpcheck.resolve.expressions.params import ParamValue, near_interval, params_in
 from dpcheck.resolve.names.scopes import Asked, FreshNames, Scope
 
 Condition = tuple[exact.ExpNumber, tuple[int, ...]]
@@ -162,7 +162,8 @@ def _for_all(question: surface.Question, value: ParamValue, scope: Scope) -> cla
             if difference is None:
                 why = "lie between logarithms such as `ln 2`, where `exp` of it is used"
                 why = why if is_exponential else "lie between rational numbers or `inf`"
-                scope.report(ParamInterval(interval.span, param.name, why))
+                near = near_interval(low, high, interval, is_exponential=is_exponential)
+                scope.report(ParamInterval(interval.span, param.name, why, near))
                 return None
             conditions.append((difference, signs))
     has_low = param.has_low and is_within(param.low, low, high, interval)

@@ -6,7 +6,16 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from dpcheck.diagnostics.params import ParamAsValue, ParamInterval
-from dpcheck.exact import Budget, ExpNumber, Param, ParamBudget, ParamNumber, Rational
+from dpcheck.exact import (
+    Budget,
+    ExpNumber,
+    Param,
+    ParamBudget,
+    ParamNumber,
+    Rational,
+    decimal,
+    exponential,
+)
 from dpcheck.model import surface
 from dpcheck.model.distributions import DISTRIBUTIONS
 from dpcheck.model.evaluation import OF_PARAMS
@@ -18,6 +27,11 @@ from dpcheck.resolve.names.scopes import Scope
 from dpcheck.source import Span
 
 ParamValue = ParamNumber | ParamBudget
+
+NEAR_DIGITS = 6
+"""Digits of an end that is suggested."""
+MAX_NEAR = 20
+"""No longer power of e is suggested as a decimal."""
 
 
 def param_of(
@@ -38,8 +52,42 @@ def param_of(
         why = f"have no room between {value_text(low)} and {value_text(high)}"
     else:
         return Param(name, low, high, has_low, has_high)
-    scope.report(ParamInterval(interval.span, name, why))
+    edit = near_interval(low, high, interval, is_exponential=False)
+    scope.report(ParamInterval(interval.span, name, why, edit))
     return None
+
+
+def near_interval(
+    low: Value | None, high: Value | None, interval: surface.Interval, *, is_exponential: bool
+) -> str | None:
+    """Return an interval as it may be written, with ends near those of one that may not be."""
+    ends = [
+        (infinite if end is None else _near(end, is_exponential=is_exponential), has_end)
+        for end, infinite, has_end in (
+            (low, "-inf", interval.has_low and low is not None),
+            (high, "inf", interval.has_high and high is not None),
+        )
+    ]
+    if isinstance(low, int | Rational) and isinstance(high, int | Rational) and high < low:
+        ends.reverse()
+    (first, has_first), (last, has_last) = ends
+    if first is None or last is None or first == last or (low is None and high is None):
+        return None
+    return f"{'[' if has_first else '('}{first}, {last}{']' if has_last else ')'}"
+
+
+def _near(end: Value, *, is_exponential: bool) -> str | None:
+    """Return an end near one: a logarithm where `exp` is used of a parameter, else a rational."""
+    if isinstance(end, Budget):
+        if not is_exponential:
+            return decimal(end, NEAR_DIGITS)
+        return value_text(end) if end.offset == 0 else None
+    if isinstance(end, bool) or not isinstance(end, int | Rational):
+        return None
+    if not is_exponential or end == 0:
+        return value_text(end)
+    is_short = -MAX_NEAR <= end <= MAX_NEAR
+    return f"ln {decimal(exponential(end), NEAR_DIGITS)}" if is_short else None
 
 
 def _is_end(value: Value | None) -> TypeGuard[int | Rational | None]:
