@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, assert_never
 
@@ -15,11 +15,13 @@ from dpcheck.cli import checking, options
 from dpcheck.cli.config import Config
 from dpcheck.cli.memory import available_memory
 from dpcheck.limits import RunLimits
+from dpcheck.records import replace
 from dpcheck.report.characters import visible
 
 if TYPE_CHECKING:
     from dpcheck.diagnostics.mistakes import Mistake
     from dpcheck.explain import Detail
+    from dpcheck.pipeline.options import Overviewed
     from dpcheck.report.answers import Event
     from dpcheck.report.overview import Overview
 
@@ -256,24 +258,15 @@ def _standard_input() -> bytes:
 
 
 @dpcheck.command(short_help="Show delta as a function of epsilon.")
-@click.argument("path", metavar="FILE")
 @options.overview
 @click.option("--svg", type=click.Path(dir_okay=False), help="Draw the profile into this file.")
 @click.option("--csv", type=click.Path(dir_okay=False), help="Write the table into this file.")
-def profile(
-    path: str,
-    definitions: tuple[str, ...],
-    target: str | None,
-    distance: int,
-    limits: RunLimits,
-    svg: str | None,
-    csv: str | None,
-) -> int:
+def profile(asked: Overviewed, svg: str | None, csv: str | None) -> int:
     """Show the privacy profile of the mechanisms of a file: exact, with pairs and events."""
     from dpcheck.diagnostics.files import WrongCall
     from dpcheck.report.overview import profile_csv, profile_lines, profile_svg
 
-    found, status = _overviews(path, ["profile"], target, distance, definitions, limits)
+    found, status = _overviews(asked, "profile")
     for each in found:
         checking.show(profile_lines(each))
     drawable = [each for each in found if each.table or each.over_parameter]
@@ -291,19 +284,12 @@ def profile(
 
 
 @dpcheck.command(short_help="Show what there is to know about the mechanisms of a file.")
-@click.argument("path", metavar="FILE")
 @options.overview
-def quantities(
-    path: str,
-    definitions: tuple[str, ...],
-    target: str | None,
-    distance: int,
-    limits: RunLimits,
-) -> int:
+def quantities(asked: Overviewed) -> int:
     """Show one table of exact quantities for all mechanisms of a file."""
     from dpcheck.report.overview import COLUMNS, quantity_lines
 
-    found, status = _overviews(path, list(COLUMNS), target, distance, definitions, limits)
+    found, status = _overviews(asked, *COLUMNS)
     checking.show(quantity_lines(found))
     return status
 
@@ -438,24 +424,15 @@ def _definition(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _overviews(
-    path: str,
-    quantities: Sequence[str],
-    target: str | None,
-    distance: int,
-    definitions: tuple[str, ...],
-    limits: RunLimits,
-) -> tuple[list[Overview], int]:
+def _overviews(asked: Overviewed, *quantities: str) -> tuple[list[Overview], int]:
     """Return what is found about targets, and the exit status; complain about what went wrong."""
     from dpcheck.cli.work import overviews
-    from dpcheck.pipeline.options import Options
     from dpcheck.report.answers import summary_of
     from dpcheck.report.overview import Overview
 
-    how = Options(definitions, limits=limits)
     found: list[Overview] = []
     others: list[Event] = []
-    for event in overviews(path, quantities, target, distance, how, checking.say):
+    for event in overviews(replace(asked, quantities=quantities), checking.say):
         if isinstance(event, Overview):
             found.append(event)
             others += event.mistakes

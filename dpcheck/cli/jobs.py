@@ -140,10 +140,7 @@ def _wrong_definitions(
             return  # a file was given up: its own piece says so
         library = run.library_of(options)
         definitions, mistakes = run.read_definitions(options.definitions)
-        closures = []
-        for path in paths:
-            yield Reading(path.shown)
-            closures.append(library.closure(path))
+        closures = yield from run.closures_of(paths, library)
         yield from (*mistakes, *run.undeclared(definitions, closures, options.optional))
 
     if options.definitions:

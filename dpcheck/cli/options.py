@@ -10,7 +10,7 @@ from math import nan
 import click
 
 from dpcheck.cli.memory import available_memory, memory_of
-from dpcheck.limits import MAX_STATES, TIMEOUT, run_limits
+from dpcheck.limits import MAX_STATES, TIMEOUT, RunLimits, run_limits
 
 Command = Callable[..., int]
 
@@ -122,8 +122,24 @@ def limits(command: Command) -> Command:
 
 
 def overview(command: Command) -> Command:
-    """Add the options of commands about all targets of a file: constants, targets, limits."""
-    return definitions(_with(_TARGETS, limits(command)))
+    """Add the file and the options of commands about its targets, which take them as `asked`."""
+
+    @wraps(command)
+    def about(
+        *,
+        path: str,
+        target: str | None,
+        distance: int,
+        definitions: tuple[str, ...],
+        limits: RunLimits,
+        **options: object,
+    ) -> int:
+        from dpcheck.pipeline.options import Options, Overviewed
+
+        how = Options(definitions, limits=limits)
+        return command(Overviewed(path, target, distance, how), **options)
+
+    return _with((click.argument("path", metavar="FILE"), definitions, *_TARGETS), limits(about))
 
 
 def _with(options: tuple[Callable[[Command], Command], ...], command: Command) -> Command:

@@ -10,7 +10,7 @@ from dpcheck.check.values.verdicts import Phrase, Undecided
 from dpcheck.cli.workers import Stopped, Work, supervised
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.limits import LimitReached, RunLimits
-from dpcheck.pipeline.options import Options
+from dpcheck.pipeline.options import Options, Overviewed
 from dpcheck.pipeline.stopped import after_crash, after_limit, run_stopped
 from dpcheck.records import replace
 from dpcheck.report.answers import Answer, Crash, Event, Reading, Started
@@ -45,22 +45,15 @@ def check_events(
     return _told(Work(found, _after, _is_short_of_memory), options.limits, tell)
 
 
-def overviews(
-    argument: str,
-    quantities: Sequence[str],
-    target: str | None,
-    distance: int,
-    options: Options,
-    tell: Tell,
-) -> Generator[Found, None, None]:
+def overviews(asked: Overviewed, tell: Tell) -> Generator[Found, None, None]:
     """Return what is found out about targets of a file: events, and an overview of each."""
 
     def found(told: Sequence[Found]) -> Iterator[Found]:
         from dpcheck.pipeline.overview import overview_events
 
-        return overview_events(argument, quantities, target, distance, options, told)
+        return overview_events(asked, told)
 
-    return _told(Work(found, _after, _is_short_of_memory), options.limits, tell)
+    return _told(Work(found, _after, _is_short_of_memory), asked.options.limits, tell)
 
 
 def pmf_events(

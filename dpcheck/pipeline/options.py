@@ -90,6 +90,20 @@ class Options:
 
 
 @dataclass(frozen=True)
+class Overviewed:
+    """Which overview is asked for: some quantities of one `target` of a file, or of all of them.
+
+    Inputs are compared up to a `distance` of the neighbor graph.
+    """
+
+    path: str
+    target: str | None
+    distance: int
+    options: Options
+    quantities: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Part:
     """One of several parts of a file that are checked side by side: from 0, of so many.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from dpcheck.diagnostics.mistakes import Mistake, has_errors
 from dpcheck.diagnostics.params import NotForAllValues
@@ -11,7 +11,7 @@ from dpcheck.model import surface
 from dpcheck.parse import parse_expression, parse_model
 from dpcheck.pipeline import run
 from dpcheck.pipeline.claims.explorations import Explorations
-from dpcheck.pipeline.options import Options
+from dpcheck.pipeline.options import Overviewed
 from dpcheck.pipeline.portraits import stated_budgets
 from dpcheck.pipeline.questions import answered, asked_of
 from dpcheck.pipeline.sources.files import model_paths
@@ -27,12 +27,7 @@ OF_WHOLE_CHANNELS = frozenset(words_where(of="channel"))
 
 
 def overview_events(
-    argument: str,
-    quantities: Sequence[str],
-    target: str | None,
-    distance: int,
-    options: Options,
-    after: Sequence[Event | Overview] = (),
+    asked: Overviewed, after: Sequence[Event | Overview] = ()
 ) -> Iterator[Event | Overview]:
     """Yield what is known of each target: of one that is named, or of all of a file.
 
@@ -41,7 +36,7 @@ def overview_events(
     cut short goes on `after` what it told.
     """
     n_told = sum(isinstance(event, Overview) for event in after)
-    for event in _all_events(argument, quantities, target, distance, options, _known(after)):
+    for event in _all_events(asked, _known(after)):
         if isinstance(event, Overview) and n_told:
             n_told -= 1
         else:
@@ -71,41 +66,25 @@ class _Known:
     results: Iterator[list[Result]]
 
 
-def _all_events(
-    argument: str,
-    quantities: Sequence[str],
-    target: str | None,
-    distance: int,
-    options: Options,
-    known: _Known,
-) -> Iterator[Event | Overview]:
-    paths, mistakes = model_paths([argument])
-    definitions, found = run.read_definitions(options.definitions)
+def _all_events(asked: Overviewed, known: _Known) -> Iterator[Event | Overview]:
+    paths, mistakes = model_paths([asked.path])
+    definitions, found = run.read_definitions(asked.options.definitions)
     mistakes += found
     library = Library()
-    closures = []
-    for path in paths:
-        if path.shown not in known.done:
-            yield Reading(path.shown)
-            closures.append(library.closure(path))
+    left = [path for path in paths if path.shown not in known.done]
+    closures = yield from run.closures_of(left, library)
     mistakes += run.undeclared(definitions, closures) if definitions and not known.done else ()
     if mistakes:
-        yield Overview(argument, {}, (), mistakes)
+        yield Overview(asked.path, {}, (), mistakes)
     if has_errors(mistakes):
         return
     for closure in closures:
         yield Reading(closure.file.path.shown)
-        yield from _of_file(closure, quantities, target, distance, definitions, options, known)
+        yield from _of_file(closure, asked, definitions, known)
 
 
 def _of_file(
-    closure: Closure,
-    quantities: Sequence[str],
-    target: str | None,
-    distance: int,
-    definitions: run.Definitions,
-    options: Options,
-    known: _Known,
+    closure: Closure, asked: Overviewed, definitions: run.Definitions, known: _Known
 ) -> Iterator[Event | Overview]:
     checks, mistakes = run.resolved(closure, definitions)
     if mistakes:
@@ -113,35 +92,46 @@ def _of_file(
     if closure.file.model is None or has_errors(mistakes):
         return
     explorations = Explorations()
-    for name in [target] if target is not None else _targets(closure.file.model, checks):
-        shown = name if distance == 1 else f"group({name}, {distance})"
-        wanted = [q for q in quantities if "compose(" not in shown or q not in OF_WHOLE_CHANNELS]
-        asked, mistakes = _asked(closure, shown, wanted, definitions)
-        if wanted == ["profile"] and any(isinstance(m, NotForAllValues) for m in mistakes):
-            asked, mistakes = _asked(closure, shown, ["epsilon"], definitions)
-        impossible: dict[str, Mistake] = {}
-        if len(wanted) > 1:
-            impossible = _of_single_quantities(mistakes, shown, wanted)
-            if impossible:
-                wanted = [quantity for quantity in wanted if quantity not in impossible]
-                asked, mistakes = _asked(closure, shown, wanted, definitions)
-        budgets = stated_budgets(checks, name) if distance == 1 else ()
+    named = _targets(closure.file.model, checks) if asked.target is None else [asked.target]
+    for name in named:
+        shown = name if asked.distance == 1 else f"group({name}, {asked.distance})"
+        questions, mistakes, impossible = _questions(closure, shown, asked.quantities, definitions)
         answers: dict[str, Answer] = {}
-        for quantity, check in zip(wanted, asked, strict=False):
+        for quantity, check in questions.items():
             results = next(known.results, None)
             if results is None:
                 results = []
-                for event in answered(check, asked_of(check), explorations, options.limits):
+                for event in answered(check, asked_of(check), explorations, asked.options.limits):
                     yield event
                     if not isinstance(event, Started | Decided):
                         results.append(event)
             answers.update((quantity, each) for each in results if isinstance(each, Answer))
-        declared = None if target is not None else _declared(closure.file.model, name)
+        declared = _declared(closure.file.model, name) if asked.target is None else None
         place = declared or text_span("--target", shown)
+        told = dict.fromkeys(at_target(mistake, shown, place) for mistake in mistakes)
+        budgets = stated_budgets(checks, name) if asked.distance == 1 else ()
         placed = {quantity: at_target(m, shown, place) for quantity, m in impossible.items()}
-        told = [at_target(mistake, shown, place) for mistake in mistakes]
-        different = tuple(each for k, each in enumerate(told) if each not in told[:k])
-        yield Overview(shown, answers, budgets, different, placed)
+        yield Overview(shown, answers, budgets, tuple(told), placed)
+
+
+def _questions(
+    closure: Closure, shown: str, quantities: Sequence[str], definitions: run.Definitions
+) -> tuple[Mapping[str, ResolvedCheck], tuple[Mistake, ...], Mapping[str, Mistake]]:
+    """Return the questions about a target by quantity, and the mistakes in them.
+
+    Beside them those of single quantities among several, which are not asked then.
+    """
+    wanted = [q for q in quantities if "compose(" not in shown or q not in OF_WHOLE_CHANNELS]
+    checks, mistakes = _asked(closure, shown, wanted, definitions)
+    if wanted == ["profile"] and any(isinstance(m, NotForAllValues) for m in mistakes):
+        checks, mistakes = _asked(closure, shown, ["epsilon"], definitions)
+    impossible: dict[str, Mistake] = {}
+    if len(wanted) > 1:
+        impossible = _of_single_quantities(mistakes, shown, wanted)
+        if impossible:
+            wanted = [quantity for quantity in wanted if quantity not in impossible]
+            checks, mistakes = _asked(closure, shown, wanted, definitions)
+    return dict(zip(wanted, checks, strict=False)), mistakes, impossible
 
 
 def _declared(model: surface.SurfaceModel, name: str) -> Span | None:

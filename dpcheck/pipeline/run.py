@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
@@ -60,10 +60,7 @@ def check_paths(
     done = {event.file for event in after if isinstance(event, FileDone)}
     definitions, mistakes = read_definitions(options.definitions)
     if definitions and not done:  # else they were seen to be declared, or a file was given up
-        closures = []
-        for path in paths:
-            yield Reading(path.shown)
-            closures.append(library.closure(path))
+        closures = yield from closures_of(paths, library)
         mistakes += undeclared(definitions, closures, options.optional)
     yield from mistakes
     if has_errors(mistakes):
@@ -83,6 +80,17 @@ def check_paths(
         done.add(path.shown)
         after = ()
     yield from closing_events(paths, read, options, library, is_sound=is_sound)
+
+
+def closures_of(
+    paths: Sequence[ModelPath], library: Library
+) -> Generator[Reading, None, list[Closure]]:
+    """Return files with everything they import, and tell which one is being read."""
+    closures = []
+    for path in paths:
+        yield Reading(path.shown)
+        closures.append(library.closure(path))
+    return closures
 
 
 def library_of(options: Options) -> Library:

@@ -32,6 +32,8 @@ MAX_MARGIN_FOR_ALL = 14
 
 _OF_ALL_LOSSES = frozenset({"renyi", "zcdp", "profile", "losses", "tradeoff"})
 
+_NOT_OF_LOSSES = claims.PathProbability | claims.LeastError | claims.Expectation
+
 Decide = Callable[[Chain, claims.Claim], Outcome]
 
 
@@ -40,12 +42,8 @@ def is_told_in_kinds(explored: Explored, claim: claims.Claim) -> bool:
     match claim:
         case claims.FormulaClaim() | claims.ExpectationClaim():
             return False
-        case claims.QuantityClaim(
-            quantity=claims.PathProbability() | claims.LeastError() | claims.Expectation()
-        ):
-            return False
-        case claims.QuantityValue(
-            quantity=claims.PathProbability() | claims.LeastError() | claims.Expectation()
+        case claims.QuantityClaim(quantity=quantity) | claims.QuantityValue(quantity=quantity) if (
+            isinstance(quantity, _NOT_OF_LOSSES)
         ):
             return False
         case _:

@@ -75,10 +75,9 @@ def sifted_claim(check: ResolvedCheck) -> privacy.EventClaim | None:
     if target.has_queries or target.choices:
         return None
     match claim:
-        case PrivacyClaim():
-            return claim
         case (
-            QuantityClaim(quantity=TightEpsilon() | TightDelta())
+            PrivacyClaim()
+            | QuantityClaim(quantity=TightEpsilon() | TightDelta())
             | QuantityValue(quantity=TightEpsilon() | TightDelta())
         ):
             return claim
