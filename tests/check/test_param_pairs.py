@@ -455,6 +455,38 @@ def test_an_irrational_value_at_which_more_changes_is_refused(claim):
     assert "4*p^4 - 4*p^2 + 1 is 0" in mistake["message"]
 
 
+def test_a_set_of_irrational_values_has_no_sample_and_says_so(tmp_path):
+    model = ANSWER.replace("YES", "p^2").replace("NO", "1 - p^2")
+    asked = "check answer at x = true: P=? [ X output = true ] != 1/2"
+    text = f"param p in (0, 1)\n{model}{asked}\n"
+    (result,) = check_text(text)["results"]
+    end = {"root_of": "2*p^2 - 1", "decimal": "0.70710678118654752"}
+    assert result["values"]["fails_for"] == [{"from": end, "to": end, "open": [False, False]}]
+    assert "sample" not in result["values"]
+    assert result["counterexample"]["states"] == []
+    assert result["counterexample"]["event"] == ["no value of p for which it fails is rational"]
+    place = tmp_path / "m.dpm"
+    place.write_text(text, encoding="utf-8")
+    shown = called("check", place).stdout
+    assert "p in {0.707107}" in shown
+    assert "0.707107 is a root of 2*p^2 - 1" in shown
+
+
+def test_evidence_for_all_values_is_lacking_and_for_a_value_where_it_fails_is_proved(tmp_path):
+    model = ANSWER.replace("YES", "p^2").replace("NO", "1 - p^2")
+    claims = ["dp(ln 2)", "dp(ln 2, 1)", "epsilon > 0", "epsilon != ln 2", "delta(0) <= 1"]
+    checks = "\n".join(f"check answer: {claim}" for claim in claims)
+    place = tmp_path / "m.dpm"
+    place.write_text(f"param p in (0, 1)\n{model}{checks}\n")
+    folder = tmp_path / "w"
+    called("check", place, "--witness", folder, "-q")
+    found = {
+        json.loads(each.read_text())["claim"]["text"]: called("verify", each).returncode
+        for each in folder.iterdir()
+    }
+    assert found == dict.fromkeys(claims, 2) | {"dp(ln 2)": 0}
+
+
 def test_what_is_said_to_be_0_is_0():
     text = RARE.replace("y = 1 { y ~ rare() }", "y = 1 { y ~ bernoulli(4 * p^2 - 4 * p^4) }")
     (mistake,) = check_text(f"{text}check again: dp(0)")["errors"]

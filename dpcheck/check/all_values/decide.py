@@ -241,16 +241,13 @@ def _truth(
     )
     if not intervals:
         return Outcome(Holds(), failing.coverage, failing.vacuity, all_values=shown)
-    verdict, strategy = _counterexample(sample, outcomes, setting, intervals)
+    verdict, strategy = _counterexample(sample, outcomes, setting)
     seen = failing.coverage, failing.vacuity
     return Outcome(verdict, *seen, strategy=strategy, all_values=shown)
 
 
 def _counterexample(
-    sample: Chosen | None,
-    outcomes: dict[Chosen, Outcome],
-    setting: Setting,
-    intervals: Sequence[ParamInterval],
+    sample: Chosen | None, outcomes: dict[Chosen, Outcome], setting: Setting
 ) -> tuple[Violated | Undecided, Strategy | None]:
     """Return the counterexample at a value, as the ordinary engine finds it there.
 
@@ -258,8 +255,7 @@ def _counterexample(
     """
     name = setting.for_all.param.name
     if sample is None:
-        texts = ", ".join(interval.text for interval in intervals)
-        event = Phrase.of(f"{name} in {texts}")
+        event = Phrase.of(f"no value of {name} for which it fails is rational")
         return Violated(Counterexample((), event, (), Phrase(()))), None
     outcome = outcomes[sample] if sample in outcomes else setting.at(sample)
     if isinstance(outcome.verdict, Violated | Undecided):
