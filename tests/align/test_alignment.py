@@ -873,6 +873,15 @@ def test_what_is_left_open_for_all_values_has_both_bounds():
     assert progress.endswith("and at most -4*ln(alpha)")
 
 
+def test_what_a_window_loses_is_not_what_it_loses_where_a_claim_fails():
+    """At 1/4, where this is shown, the loss is ln 4, more than what is proved at exp(-1)."""
+    [found] = for_all_alpha(f"{COUNT}check m: dp(ln 3)")
+    assert (found["verdict"], found["values"]["sample"]) == ("violated", "1/4")
+    assert [each["to"]["exact"] for each in found["values"]["fails_for"]] == ["1/3"]
+    [open_] = for_all_alpha(f"{COUNT}check m: epsilon > 3/2 * ln(1/alpha)")
+    assert open_["reason"]["progress"].startswith("it is at least 1 (at alpha = exp(-1) on 0..1)")
+
+
 def test_a_claim_that_fails_up_to_a_logarithm_that_is_asked_fails_for_all():
     text = STOPS.replace("alpha^2", "exp(-eps/2)").replace("alpha", "exp(-eps/4)")
     [found] = for_all_alpha(f"{text}check m for eps in (0, ln 2]: dp(eps/2)", "eps > 0")

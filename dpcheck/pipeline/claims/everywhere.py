@@ -61,7 +61,7 @@ from dpcheck.model.surface_text import one_line
 from dpcheck.model.values import SetValue, value_text
 from dpcheck.model.values import Value as Chosen
 from dpcheck.pipeline.claims.explorations import Explorations
-from dpcheck.pipeline.claims.outcomes import Ready, made_ready, outcome_of
+from dpcheck.pipeline.claims.outcomes import Ready, made_ready, outcome_of, without_kinds
 from dpcheck.privacy.enclosed import Enclosed
 from dpcheck.records import replace
 from dpcheck.resolve import Resolved, ResolvedCheck
@@ -124,8 +124,11 @@ def outcome_everywhere(check: ResolvedCheck, limits: Limits) -> tuple[Outcome, R
     shown: list[tuple[Outcome, Ready]] = []
 
     def decide(size: Size, claim: claims.Claim, own: Limits) -> Seen:
-        outcome, ready = _on_window(check, own, size, claim)
+        asked = _on_window(check, own, size, claim)
+        outcome, ready = outcome_of(asked, own)
         shown.append((outcome, ready))
+        if check.for_all is not None:  # it is shown at a value, and what is lost at the stand-in
+            ready = without_kinds(asked, own)
         is_decided = not isinstance(outcome.verdict, Undecided)
         worst = cache(partial(_worst, size, ready, own)) if is_decided else lambda: None
         return Seen(size, outcome, worst)
@@ -456,10 +459,8 @@ def _worst(size: Size, ready: Ready, limits: Limits) -> Worst | None:
     return Worst(lost, size, pair)
 
 
-def _on_window(
-    check: ResolvedCheck, limits: Limits, size: Size, claim: claims.Claim
-) -> tuple[Outcome, Ready]:
-    """Return the outcome of a claim about a window of the mechanism asked about."""
+def _on_window(check: ResolvedCheck, limits: Limits, size: Size, claim: claims.Claim) -> Ready:
+    """Return a claim about a window of the mechanism asked about, with its chain."""
 
     def on_window(own: ResolvedCheck) -> ResolvedCheck:
         assert isinstance(own.target, Mechanism), "it has inputs"
@@ -474,7 +475,7 @@ def _on_window(
         return replace(resolved, checks=tuple(map(on_window, resolved.checks)))
 
     one = replace(on_window(check), claim=claim, chosen=chosen)
-    return outcome_of(made_ready(one, Explorations(), limits), limits)
+    return made_ready(one, Explorations(), limits)
 
 
 # --- comparisons ---------------------------------------------------------------------------

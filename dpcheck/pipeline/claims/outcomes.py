@@ -214,7 +214,7 @@ def _decided_with_memory(ready: Ready, limits: Limits) -> tuple[Outcome, Ready]:
     """Return the outcome, in a window beyond which it is the same for all hidden numbers."""
     check, explorations = ready.check, ready.explorations
     for n_tried in range(MAX_WIDENED + 1):
-        ready = _without_kinds(ready, limits)
+        ready = without_kinds(ready, limits)
         try:
             outcome = _decided_on(ready, ready.chain, check.claim, limits)
         except WindowTooSmall as found:
@@ -232,7 +232,7 @@ def _decided_with_memory(ready: Ready, limits: Limits) -> tuple[Outcome, Ready]:
     raise LimitReached(TOO_FAR)
 
 
-def _without_kinds(ready: Ready, limits: Limits) -> Ready:
+def without_kinds(ready: Ready, limits: Limits) -> Ready:
     """Return a claim with outputs that exist: formulas never tell kinds of shown numbers apart."""
     window = ready.explored.window
     if window is None or len(window.ratios) < 2 or ready.parts:
