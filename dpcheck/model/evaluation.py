@@ -9,6 +9,7 @@ result raises `Fault`, which says what kind of fault it is and names the operand
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import product
 from typing import Literal, assert_never
 
@@ -94,7 +95,7 @@ def apply(op: expressions.Operator, args: Sequence[Value]) -> Value:
             if isinstance(arg, exact.ParamNumber | exact.ParamBudget):
                 raise _no_value(op, arg)
     try:
-        return _OPERATIONS[op](args)
+        return _OPERATIONS[op](*args)
     except exact.TooLarge as error:
         raise Fault("too large", str(error), args) from None
     except exact.ParamError as error:
@@ -173,21 +174,34 @@ def _binder(expr: expressions.Binder, environment: Mapping[str, Value]) -> Value
             return all(_boolean(body, "forall") for _, body in bodies)
         case "exists":
             return any(_boolean(body, "exists") for _, body in bodies)
+    pairs = list(bodies)
+    found = reduced(expr.kind, [body for _, body in pairs])
+    if expr.kind in ("argmax", "argmin"):
+        assert isinstance(found, int), "it is a place"
+        return pairs[found][0]
+    return found
+
+
+def reduced(kind: expressions.BinderKind, values: Sequence[Value]) -> Value:
+    """Return what a binder, but a quantifier, makes of the values of its body.
+
+    Of `argmax` and `argmin` it is the place of the best one, counted from 0.
+    """
+    match kind:
         case "count":
-            return sum(_boolean(body, "count") for _, body in bodies)
+            return sum(_boolean(value, "count") for value in values)
         case "set":
-            return set_of(body for _, body in bodies)
+            return set_of(values)
         case "sum":
-            return _sum([body for _, body in bodies])
+            return _sum(values)
         case "product":
-            return product_of([body for _, body in bodies])
+            return product_of(values)
         case "max" | "min":
-            return _best(expr.kind, [body for _, body in bodies])
+            return values[_best_position(kind, values)]
         case "argmax" | "argmin":
-            pairs = list(bodies)
-            best = _best_position(expr.kind, [body for _, body in pairs])
-            return pairs[best][0]
-    assert_never(expr.kind)
+            return _best_position(kind, values)
+        case _:
+            raise AssertionError("a quantifier looks at no more values than it needs")
 
 
 def _bodies(
@@ -537,9 +551,11 @@ def _clamp(value: Value, lo: Value, hi: Value) -> Value:
 
 def _items(symbol: str, args: Sequence[Value]) -> Sequence[Value]:
     """Return what a collecting function works on: its arguments, or the items of the only one."""
-    if len(args) != 1:
-        return args
-    return _members(symbol, args[0])
+    return args if len(args) != 1 else _members(symbol, args[0])
+
+
+def _collected(kind: expressions.BinderKind, *args: Value) -> Value:
+    return reduced(kind, _items(kind, args))
 
 
 def _members(symbol: str, value: Value) -> Sequence[Value]:
@@ -599,20 +615,12 @@ def _best_position(symbol: str, values: Sequence[Value]) -> int:
     return best
 
 
-def _best(symbol: str, values: Sequence[Value]) -> Value:
-    return values[_best_position(symbol, values)]
-
-
-def _argbest(symbol: str, args: Sequence[Value]) -> Value:
+def _argbest(symbol: str, *args: Value) -> Value:
     """Return the index of the best item: of an array its own index, else counted from 1."""
     if len(args) == 1 and isinstance(args[0], SetValue):
         raise _wrong(f"`{symbol}` of one argument", "an array or a tuple", args[0])
     first = args[0].lo if len(args) == 1 and isinstance(args[0], ArrayValue) else 1
     return first + _best_position(symbol, _items(symbol, args))
-
-
-def _count(args: Sequence[Value]) -> Value:
-    return sum(_boolean(value, "count") for value in _items("count", args))
 
 
 def _length(value: Value) -> Value:
@@ -672,7 +680,7 @@ def _element(domain: Value, position: Value) -> Value:
     return elements_of(domain).items[_integer(position, "element")]
 
 
-def _tuple(args: Sequence[Value]) -> Value:
+def _tuple(*args: Value) -> Value:
     """Return the tuple of values, unless with all it holds it is too large.
 
     A tuple that holds another one twice, which holds another one twice, has 2^n items after n.
@@ -687,11 +695,11 @@ def _tuple(args: Sequence[Value]) -> Value:
             title = f"a tuple with more than {MAX_ITEMS} items, those of its items included"
             raise Fault("too large", f"{title}, is too large", ())
         waiting.extend(item for item in items if isinstance(item, tuple | ArrayValue))
-    return tuple(args)
+    return args
 
 
-def _array(args: Sequence[Value]) -> Value:
-    return ArrayValue(_integer(args[0], "array"), tuple(args[1:]))
+def _array(lo: Value, *items: Value) -> Value:
+    return ArrayValue(_integer(lo, "array"), items)
 
 
 def _distance_pairs(symbol: str, left: Value, right: Value) -> list[tuple[Value, Value]]:
@@ -716,46 +724,46 @@ def _distances(symbol: str, left: Value, right: Value) -> list[Value]:
 
 def _linf(left: Value, right: Value) -> Value:
     distances = _distances("linf", left, right)
-    return _best("max", distances) if distances else 0
+    return reduced("max", distances) if distances else 0
 
 
-_OPERATIONS: Mapping[expressions.Operator, Callable[[Sequence[Value]], Value]] = {
-    "+": lambda args: _arithmetic("+", args[0], args[1]),
-    "-": lambda args: _arithmetic("-", args[0], args[1]),
-    "*": lambda args: _product(args[0], args[1]),
-    "/": lambda args: _divide(args[0], args[1]),
-    "div": lambda args: _floored("div", args[0], args[1]),
-    "mod": lambda args: _floored("mod", args[0], args[1]),
-    "^": lambda args: _power(args[0], args[1]),
-    "neg": lambda args: _negative(args[0]),
-    "ln": lambda args: _logarithm(args[0]),
-    "exp": lambda args: _exponential(args[0]),
-    "abs": lambda args: _magnitude(args[0]),
-    "floor": lambda args: _rounded("floor", args[0]),
-    "ceil": lambda args: _rounded("ceil", args[0]),
-    "clamp": lambda args: _clamp(args[0], args[1], args[2]),
-    "sum": lambda args: _sum(_items("sum", args)),
-    "min": lambda args: _best("min", _items("min", args)),
-    "max": lambda args: _best("max", _items("max", args)),
-    "count": _count,
-    "argmax": lambda args: _argbest("argmax", args),
-    "argmin": lambda args: _argbest("argmin", args),
-    "len": lambda args: _length(args[0]),
-    "=": lambda args: same_value(args[0], args[1]),
-    "!=": lambda args: not same_value(args[0], args[1]),
-    "<": lambda args: _compare(args[0], args[1], "<") < 0,
-    "<=": lambda args: _compare(args[0], args[1], "<=") <= 0,
-    ">": lambda args: _compare(args[0], args[1], ">") > 0,
-    ">=": lambda args: _compare(args[0], args[1], ">=") >= 0,
-    "in": lambda args: _contains(args[0], args[1]),
-    "not": lambda args: not _boolean(args[0], "!"),
+_OPERATIONS: Mapping[expressions.Operator, Callable[..., Value]] = {
+    "+": partial(_arithmetic, "+"),
+    "-": partial(_arithmetic, "-"),
+    "*": _product,
+    "/": _divide,
+    "div": partial(_floored, "div"),
+    "mod": partial(_floored, "mod"),
+    "^": _power,
+    "neg": _negative,
+    "ln": _logarithm,
+    "exp": _exponential,
+    "abs": _magnitude,
+    "floor": partial(_rounded, "floor"),
+    "ceil": partial(_rounded, "ceil"),
+    "clamp": _clamp,
+    "sum": partial(_collected, "sum"),
+    "min": partial(_collected, "min"),
+    "max": partial(_collected, "max"),
+    "count": partial(_collected, "count"),
+    "argmax": partial(_argbest, "argmax"),
+    "argmin": partial(_argbest, "argmin"),
+    "len": _length,
+    "=": same_value,
+    "!=": lambda left, right: not same_value(left, right),
+    "<": lambda left, right: _compare(left, right, "<") < 0,
+    "<=": lambda left, right: _compare(left, right, "<=") <= 0,
+    ">": lambda left, right: _compare(left, right, ">") > 0,
+    ">=": lambda left, right: _compare(left, right, ">=") >= 0,
+    "in": _contains,
+    "not": lambda value: not _boolean(value, "!"),
     "tuple": _tuple,
     "array": _array,
-    "set": set_of,
-    "range": lambda args: _range(args[0], args[1]),
-    "index": lambda args: _index(args[0], args[1]),
-    "hamming": lambda args: _hamming(args[0], args[1]),
-    "l1": lambda args: _sum(_distances("l1", args[0], args[1])),
-    "linf": lambda args: _linf(args[0], args[1]),
-    "element": lambda args: _element(args[0], args[1]),
+    "set": lambda *args: set_of(args),
+    "range": _range,
+    "index": _index,
+    "hamming": _hamming,
+    "l1": lambda left, right: _sum(_distances("l1", left, right)),
+    "linf": _linf,
+    "element": _element,
 }

@@ -1,9 +1,8 @@
 """Expressions on whole columns: the meaning is `model.evaluation.evaluate`, row by row.
 
-Each node of an expression first tries one numpy operation, guarded by a proof that it is exact:
-operands are plain integers (below 2^61 in size) and the extremes of the operands bound the result.
-Where there is no proof the node is evaluated by `model.evaluation.apply` on the *distinct* tuples
-of operands, and the results are gathered. A row without a result gets the code of a fault;
+Each node of an expression first tries one numpy operation that is exact for sure (see `plain`).
+Where there is none the node is evaluated by `model.evaluation.apply` on the *distinct* tuples of
+operands, and the results are gathered. A row without a result gets the code of a fault;
 `& | => if where` evaluate their right sides only on the rows that need them.
 """
 
@@ -19,6 +18,7 @@ from dpcheck.chain.arrays import differences, marked
 from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.chain.sets import distinct, distinct_rows
 from dpcheck.chain.weights.rows import ranges
+from dpcheck.explore.values import plain
 from dpcheck.explore.values.codes import (
     FALSE,
     FIRST_FAULT,
@@ -29,7 +29,16 @@ from dpcheck.explore.values.codes import (
     truth_codes,
 )
 from dpcheck.explore.values.mistakes import Unassigned
-from dpcheck.model.evaluation import Fault, apply, described, product_of
+from dpcheck.explore.values.plain import (
+    COMPARISONS,
+    Cells,
+    are_truths,
+    has_fault,
+    is_plain,
+    on_cells,
+    on_plain,
+)
+from dpcheck.model.evaluation import Fault, apply, described, reduced
 from dpcheck.model.expressions import (
     Apply,
     ArrayVar,
@@ -141,7 +150,7 @@ def comparison(expr: Expr, frame: Frame) -> BoolArray | None:
             left, right = _integers(first, frame), _integers(second, frame)
             if left is None or right is None:
                 return None
-            return _spread(_COMPARISONS[expr.op](left, right), frame.n_rows)
+            return _spread(COMPARISONS[expr.op](left, right), frame.n_rows)
         case _:
             return None
 
@@ -151,19 +160,11 @@ def _integers(expr: Expr, frame: Frame) -> IntArray | None:
     match expr:
         case Var(name=name):
             column = frame[name]
-            return column if _is_plain(column) else None
+            return column if is_plain(column) else None
         case Const(value=int() as value) if type(value) is int and -PLAIN < value < PLAIN:
             return np.array([value], np.int64)
         case _:
             return None
-
-
-@dataclass(frozen=True)
-class _Cells:
-    """An array (or a tuple, if `lo` is None) known by its cells, each a column."""
-
-    lo: int | None
-    items: tuple[IntArray, ...]
 
 
 def _codes(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
@@ -188,7 +189,7 @@ def _codes(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
         case Let(name=name, value=value, body=body):
             bound = _codes(value, frame, table)
             found = _codes(body, frame.bound(name, bound), table)
-            return np.where(bound >= FIRST_FAULT, bound, found) if _has_fault(bound) else found
+            return np.where(bound >= FIRST_FAULT, bound, found) if has_fault(bound) else found
         case Binder():
             return _binder(expr, frame, table)
     assert_never(expr)
@@ -203,24 +204,24 @@ def _variable(name: str, span: Span, frame: Frame, table: ValueTable) -> IntArra
     return np.where(missing, table.fault(Unassigned("empty", title, (), span)), column)
 
 
-def _cells_of(expr: Expr, frame: Frame, table: ValueTable) -> _Cells | None:
+def _cells_of(expr: Expr, frame: Frame, table: ValueTable) -> Cells | None:
     """Return an expression's cells where it is written as an array or a tuple."""
     match expr:
         case ArrayVar(lo=lo, cells=cells):
-            return _Cells(lo, tuple(_variable(c, expr.span, frame, table) for c in cells))
+            return Cells(lo, tuple(_variable(c, expr.span, frame, table) for c in cells))
         case Apply(op="tuple", args=args):
-            return _Cells(None, tuple(_codes(arg, frame, table) for arg in args))
+            return Cells(None, tuple(_codes(arg, frame, table) for arg in args))
         case Apply(op="array", args=(Const(value=int(lo)), *items)):
-            return _Cells(lo, tuple(_codes(item, frame, table) for item in items))
+            return Cells(lo, tuple(_codes(item, frame, table) for item in items))
         case Const(value=ArrayValue(lo=lo, items=values)):
-            return _Cells(lo, tuple(np.array([table.code(v)], np.int64) for v in values))
+            return Cells(lo, tuple(np.array([table.code(v)], np.int64) for v in values))
         case Const(value=tuple(values)):
-            return _Cells(None, tuple(np.array([table.code(v)], np.int64) for v in values))
+            return Cells(None, tuple(np.array([table.code(v)], np.int64) for v in values))
         case _:
             return None
 
 
-def _packed(cells: _Cells | None, span: Span, frame: Frame, table: ValueTable) -> IntArray:
+def _packed(cells: Cells | None, span: Span, frame: Frame, table: ValueTable) -> IntArray:
     """Return the array or tuple as one value per row, [n_rows]."""
     assert cells is not None, "only written-out arrays and tuples have cells"
     lo = cells.lo
@@ -229,7 +230,7 @@ def _packed(cells: _Cells | None, span: Span, frame: Frame, table: ValueTable) -
         return tuple(values) if lo is None else ArrayValue(lo, tuple(values))
 
     length = 1 if all(len(item) == 1 for item in cells.items) else frame.n_rows
-    if not cells.items or any(_has_fault(item) for item in cells.items):
+    if not cells.items or any(has_fault(item) for item in cells.items):
         return _by_value(build, cells.items, span, frame.n_rows, table)
     full = [_spread(item, length) for item in cells.items]
     first, group = distinct_rows(full)
@@ -238,7 +239,9 @@ def _packed(cells: _Cells | None, span: Span, frame: Frame, table: ValueTable) -
 
 # --- strict operators ----------------------------------------------------------------------
 
-_FIRST_CELLS = frozenset({"sum", "min", "max", "count", "argmax", "argmin", "len", "index"})
+_COLLECTING: tuple[Operator, ...] = ("sum", "min", "max", "count", "argmax", "argmin", "len")
+_FIRST_CELLS: Mapping[Operator, int] = {**dict.fromkeys(_COLLECTING, 1), "index": 2}
+"""Operators whose first operand may be known by its cells, with so many operands."""
 _TWO_CELLS = frozenset({"hamming", "l1", "linf"})
 
 
@@ -250,16 +253,14 @@ def _applied(expr: Apply, frame: Frame, table: ValueTable) -> IntArray:
         if found is not None:
             return found
     columns: list[IntArray] = []
-    cells: list[_Cells | None] = []
+    cells: list[Cells | None] = []
     for i, arg in enumerate(expr.args):
-        wanted = op in _TWO_CELLS or (op in _FIRST_CELLS and i == 0 and len(expr.args) <= 2)
+        wanted = op in _TWO_CELLS or (i == 0 and len(expr.args) == _FIRST_CELLS.get(op))
         inner = _cells_of(arg, frame, table) if wanted else None
-        if inner is not None and op != "index" and len(expr.args) == 2 and op in _FIRST_CELLS:
-            inner = None
         cells.append(inner)
         columns.append(_codes(arg, frame, table) if inner is None else np.empty(0, np.int64))
     if any(c is not None for c in cells):
-        fast = _on_cells(op, cells, columns)
+        fast = on_cells(op, cells, columns)
         if fast is not None:
             return fast
         for i, inner in enumerate(cells):
@@ -272,10 +273,10 @@ def _on_columns(
     op: Operator, columns: list[IntArray], span: Span, n_rows: int, table: ValueTable
 ) -> IntArray:
     """Return the result of an operator on columns of codes, each [n_rows]."""
-    fast = _on_plain(op, columns)
+    fast = on_plain(op, columns)
     if fast is not None:
         return fast
-    if any(_has_fault(column) for column in columns):
+    if any(has_fault(column) for column in columns):
         return _beside_faults(op, columns, span, n_rows, table)
     return _by_value(lambda values: apply(op, values), columns, span, n_rows, table)
 
@@ -286,7 +287,7 @@ def _beside_faults(
     """Return the first operand's fault on rows that have one, the operator's result on others."""
     result = np.zeros(n_rows, np.int64)
     for column in reversed(columns):
-        if _has_fault(column):
+        if has_fault(column):
             np.copyto(result, column, where=column >= FIRST_FAULT)
     good = marked(result < FIRST_FAULT)
     if len(good):
@@ -295,169 +296,22 @@ def _beside_faults(
     return result
 
 
-def _is_plain(column: IntArray) -> bool:
-    return len(column) == 0 or int(np.maximum.reduce(column)) < PLAIN
-
-
-def _on_plain(op: Operator, columns: list[IntArray]) -> IntArray | None:
-    """Return the result of an operator on integers [n_rows] by numpy, if it is provably exact."""
-    if op in ("=", "!="):
-        left, right = columns
-        if _has_fault(left) or _has_fault(right):
-            return None
-        return truth_codes(left == right if op == "=" else left != right)
-    if op == "not":
-        (operand,) = columns
-        return TRUE + FALSE - operand if _are_truths(operand) else None
-    if not all(_is_plain(column) for column in columns):
-        return None
-    match op, columns:
-        case ("+" | "-" | "*" | "div" | "mod" | "/", [left, right]):
-            return _arithmetic(op, left, right)
-        case ("neg", [operand]):
-            return -operand
-        case ("abs", [operand]):
-            return np.abs(operand)
-        case ("floor" | "ceil", [operand]):
-            return operand
-        case ("<" | "<=" | ">" | ">=", [left, right]):
-            return truth_codes(_COMPARISONS[op](left, right))
-        case ("clamp", [value, lo, hi]) if (lo <= hi).all():
-            return np.minimum(np.maximum(value, lo), hi)
-        case ("min" | "max" | "sum", [first, second, *others]):
-            return _folded(op, [first, second, *others])
-        case _:
-            return None
-
-
-_COMPARISONS: Mapping[str, Callable[[IntArray, IntArray], BoolArray]] = {
-    "<": np.less,
-    "<=": np.less_equal,
-    ">": np.greater,
-    ">=": np.greater_equal,
-}
-
-
-def _arithmetic(op: Operator, left: IntArray, right: IntArray) -> IntArray | None:
-    """Return the result [n_rows] where it is an integer below 2^61 in size on every row."""
-    if len(left) == 0 or len(right) == 0:
-        return np.empty(0, np.int64)
-    if op in ("+", "-"):
-        # |left|, |right| < 2^61, so int64 holds the result and only its size is in question.
-        result = left + right if op == "+" else left - right
-        return result if _is_small(result) else None
-    if op == "*":
-        largest = max(-int(left.min()), int(left.max())) * max(-int(right.min()), int(right.max()))
-        return left * right if largest < PLAIN else None
-    if (right == 0).any():
-        return None
-    if op == "div":
-        return left // right
-    if op == "mod":
-        return left % right
-    return left // right if not (left % right).any() else None
-
-
-def _is_small(column: IntArray) -> bool:
-    return len(column) == 0 or (int(column.min()) > -PLAIN and int(column.max()) < PLAIN)
-
-
-def _folded(op: Operator, columns: Sequence[IntArray]) -> IntArray | None:
-    """Return the sum, least or greatest of some columns of integers, each [n_rows]."""
-    total: IntArray = columns[0]
-    for column in columns[1:]:
-        match op:
-            case "min":
-                total = np.minimum(total, column)
-            case "max":
-                total = np.maximum(total, column)
-            case _:
-                total = total + column
-                if not _is_small(total):
-                    return None
-    return total
-
-
-def _on_cells(op: Operator, cells: list[_Cells | None], columns: list[IntArray]) -> IntArray | None:
-    """Return the result of an operator on arrays known by their cells, by numpy if exact."""
-    match op, cells:
-        case "len", [_Cells(items=items)]:
-            return None if any(_has_fault(item) for item in items) else np.array([len(items)])
-        case "index", [_Cells() as base, None]:
-            return _indexed(base, columns[1])
-        case (("hamming" | "l1" | "linf"), [_Cells(items=left), _Cells(items=right)]):
-            return _distance(op, left, right)
-        case (("sum" | "min" | "max"), [_Cells(items=items)]) if items:
-            return _folded(op, items) if all(map(_is_plain, items)) else None
-        case (("argmax" | "argmin"), [_Cells(lo=lo, items=items)]) if items:
-            if not all(map(_is_plain, items)):
-                return None
-            stacked = np.stack(np.broadcast_arrays(*items))
-            best: IntArray = stacked.argmax(axis=0) if op == "argmax" else stacked.argmin(axis=0)
-            return best + (1 if lo is None else lo)
-        case "count", [_Cells(items=items)] if items:
-            if not all(((item == TRUE) | (item == FALSE)).all() for item in items):
-                return None
-            return _folded("sum", [(item == TRUE).astype(np.int64) for item in items])
-        case _:
-            return None
-
-
-def _has_fault(column: IntArray) -> bool:
-    return len(column) > 0 and int(np.maximum.reduce(column)) >= FIRST_FAULT
-
-
-def _are_truths(column: IntArray) -> bool:
-    """Return whether all codes [n_rows] are `FALSE` or `TRUE`, which differ in one bit."""
-    return int(np.bitwise_or.reduce(column ^ FALSE)) & ~(FALSE ^ TRUE) == 0
-
-
-def _indexed(base: _Cells, index: IntArray) -> IntArray | None:
-    place = index - (1 if base.lo is None else base.lo)
-    if ((index >= PLAIN) | (place < 0) | (place >= len(base.items))).any():
-        return None
-    if any(_has_fault(item) for item in base.items):
-        return None
-    if len(place) == 1:
-        return base.items[int(place[0])]
-    stacked = np.stack([np.broadcast_to(item, place.shape) for item in base.items])
-    return stacked[place, np.arange(len(place))]
-
-
-def _distance(
-    op: Operator, left: tuple[IntArray, ...], right: tuple[IntArray, ...]
-) -> IntArray | None:
-    if len(left) != len(right):
-        return None
-    if op == "hamming":
-        if any(_has_fault(item) for item in (*left, *right)):
-            return None
-        apart = [(a != b).astype(np.int64) for a, b in zip(left, right, strict=True)]
-        return _folded("sum", apart) if apart else np.zeros(1, np.int64)
-    if not all(map(_is_plain, (*left, *right))):
-        return None
-    gaps = [np.abs(a - b) for a, b in zip(left, right, strict=True)]
-    if not all(map(_is_small, gaps)):
-        return None
-    return _folded("sum" if op == "l1" else "max", gaps) if gaps else np.zeros(1, np.int64)
-
-
 def _membership(expr: Apply, frame: Frame, table: ValueTable) -> IntArray | None:
     """Return `value in set` [n_rows] for a constant set or a range of integers, or None."""
     value_expr, domain = expr.args
     match domain:
         case Const(value=SetValue(items=range() as items)):
             value = _codes(value_expr, frame, table)
-            if _has_fault(value) or items.step != 1 or not _are_small(items.start, items.stop):
+            if has_fault(value) or items.step != 1 or not _are_small(items.start, items.stop):
                 return None
             return truth_codes((value >= items.start) & (value < items.stop))
         case Const(value=SetValue(items=items)):
             value = _codes(value_expr, frame, table)
-            return None if _has_fault(value) else truth_codes(np.isin(value, table.codes(items)))
+            return None if has_fault(value) else truth_codes(np.isin(value, table.codes(items)))
         case Apply(op="range", args=(low, high)):
             value = _codes(value_expr, frame, table)
             lo, hi = _codes(low, frame, table), _codes(high, frame, table)
-            if _has_fault(value) or not (_is_plain(lo) and _is_plain(hi)):
+            if has_fault(value) or not (is_plain(lo) and is_plain(hi)):
                 return None
             return truth_codes((value >= lo) & (value <= hi))
         case _:
@@ -513,7 +367,7 @@ def _code_of(
 def _truth(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
     """Return `TRUE`, `FALSE` or a fault, of shape [n_rows] or [1]."""
     codes = _codes(expr, frame, table)
-    if _are_truths(codes):
+    if are_truths(codes):
         return codes
     wrong = (codes != TRUE) & (codes != FALSE) & (codes < FIRST_FAULT)
     if not wrong.any():
@@ -701,10 +555,8 @@ def _reduced(expr: Binder, part: _Spread, table: ValueTable) -> IntArray:
     if expr.kind in ("forall", "exists"):
         return _quantified(expr, owner, body, n_rows, table)
     counts = np.bincount(owner, minlength=n_rows)
-    fast = _reduced_plain(expr, owner, element, body, counts)
-    if fast is not None:
-        return fast
-    return _reduced_by_value(expr, element, body, counts, table)
+    fast = plain.reduced(expr.kind, owner, element, body, counts)
+    return _reduced_by_value(expr, element, body, counts, table) if fast is None else fast
 
 
 def _quantified(
@@ -724,58 +576,14 @@ def _quantified(
     return result
 
 
-def _reduced_plain(
-    expr: Binder, owner: IntArray, element: IntArray, body: IntArray, counts: IntArray
-) -> IntArray | None:
-    """Reduce integers (or count Booleans) by numpy, if that is exact."""
-    starts = counts.cumsum() - counts
-    if expr.kind == "count" and ((body == TRUE) | (body == FALSE)).all():
-        return np.bincount(owner, body == TRUE, len(counts)).astype(np.int64)
-    if not _is_plain(body) or expr.kind in ("count", "set"):
-        return None
-    if expr.kind == "sum":
-        largest = max(int(body.max()), -int(body.min())) if len(body) else 0
-        if largest * int(counts.max(initial=0)) >= PLAIN:
-            return None
-        sums = np.concatenate((np.zeros(1, np.int64), body.cumsum()))
-        # int64 wraps around consistently: a difference of prefix sums below 2^61 is right.
-        return np.asarray(sums[starts + counts] - sums[starts], np.int64)
-    if expr.kind == "product":
-        return _products(owner, body, starts, counts)
-    if not len(counts) or (counts == 0).any():
-        return None
-    lowest = expr.kind in ("min", "argmin")
-    best: IntArray = (np.minimum if lowest else np.maximum).reduceat(body, starts)
-    if expr.kind in ("min", "max"):
-        return best
-    attained = marked(body == best[owner])
-    _, first = np.unique(owner[attained], return_index=True)
-    return element[attained[first]]
-
-
-def _products(
-    owner: IntArray, body: IntArray, starts: IntArray, counts: IntArray
-) -> IntArray | None:
-    """Return each row's product [n_rows] of integers if all are below 2^61 in size."""
-    size = np.abs(body)
-    # A factor x with |x| > 1 is below 2^bits(x) in size; rounding x to a float can only add a bit.
-    bits = np.where(size > 1, np.frexp(size.astype(np.float64))[1], 0)
-    if (np.bincount(owner, bits, len(counts)) >= PLAIN.bit_length()).any():
-        return None
-    result = np.ones(len(counts), np.int64)
-    there = counts > 0
-    if len(body):
-        result[there] = np.multiply.reduceat(body, starts[there])
-    return result
-
-
 def _reduced_by_value(
     expr: Binder, element: IntArray, body: IntArray, counts: IntArray, table: ValueTable
 ) -> IntArray:
     """Reduce row by row on values, each distinct list of bodies once."""
     known: dict[tuple[int, ...], int] = {}
     result, at = [], 0
-    reduce = partial(_sum_in_parts, table) if expr.kind == "sum" else _REDUCTIONS[expr.kind]
+    is_sum = expr.kind == "sum"
+    reduce = partial(_sum_in_parts, table) if is_sum else partial(reduced, expr.kind)
     codes, elements = body.tolist(), element.tolist()
     for count in counts.tolist():
         bodies = tuple(codes[at : at + count])
@@ -797,14 +605,3 @@ def _sum_in_parts(table: ValueTable, values: Sequence[Value]) -> Value:
         part = (total, *values[first : first + SUMMED])
         total = apply("sum", (ArrayValue(0, part),))
     return total
-
-
-_REDUCTIONS: Mapping[str, Callable[[Sequence[Value]], Value]] = {
-    "product": product_of,
-    "min": lambda values: apply("min", (ArrayValue(0, tuple(values)),)),
-    "max": lambda values: apply("max", (ArrayValue(0, tuple(values)),)),
-    "count": lambda values: apply("count", (ArrayValue(0, tuple(values)),)),
-    "argmax": lambda values: apply("argmax", (ArrayValue(0, tuple(values)),)),
-    "argmin": lambda values: apply("argmin", (ArrayValue(0, tuple(values)),)),
-    "set": lambda values: apply("set", values),
-}
