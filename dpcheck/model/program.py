@@ -15,7 +15,7 @@ from dpcheck.model.distributions import PolicyKind
 from dpcheck.model.expressions import Binding, Const, Expr
 from dpcheck.model.postorder import postorder
 from dpcheck.model.values import INTEGERS, SetValue, Value
-from dpcheck.records import Frozen, replace
+from dpcheck.records import Frozen, dataclass, replace
 from dpcheck.source import Span
 
 # --- distributions -------------------------------------------------------------------------
@@ -310,8 +310,11 @@ class AdjacentAll(Frozen):
 Adjacency = AdjacentWhere | AdjacentPairs | AdjacentAll
 
 
-class Mechanism(Frozen):
+@dataclass(frozen=True, eq=False)
+class Mechanism:
     """A mechanism with its parameters filled in, as a control-flow graph.
+
+    A target is what one target of a question came to: no two objects are equal.
 
     `nodes[entry]` is where a run starts. `title` is how messages call it: `rr(k = 4)`.
     The neighbor relation is the symmetric closure of the union of `adjacency`, without
@@ -444,7 +447,8 @@ class AdjacentStates(Frozen):
     span: Span
 
 
-class ExplicitChain(Frozen):
+@dataclass(frozen=True, eq=False)
+class ExplicitChain:
     """A chain as declared. `initial` and `observed` are None where the text is silent.
 
     `observed` are labels, families, states or members, in the order written.

@@ -14,7 +14,7 @@ from dpcheck.records import dataclass, field
 from dpcheck.source import Span
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ResolvedCheck:
     """One `check`, `refute` or `compute`, loops expanded and names resolved.
 

@@ -269,7 +269,7 @@ def _outputs_alone(target: Target, scope: scopes.Scope) -> Target:
     """Return a target where fixed queries are no steps; the same object for the same target."""
     if not isinstance(target, Mechanism) or not target.has_fixed_queries:
         return target
-    key = ("outputs alone", id(target))
+    key = ("outputs alone", target)
     made = scope.session.instances.get(key)
     if made is None:
         made = scope.session.instances[key] = replace(target, hides_queries=True)

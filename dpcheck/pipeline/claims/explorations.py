@@ -23,7 +23,7 @@ from dpcheck.pipeline.options import Spread, in_place
 from dpcheck.records import dataclass, field, replace
 from dpcheck.resolve import ResolvedCheck
 
-Key = tuple[int, frozenset[str], bool, bool]
+Key = tuple[Target, frozenset[str], bool, bool]
 Explorable = Explored | MistakesFound | LimitReached
 
 MORE_TIME = 1.1
@@ -44,21 +44,20 @@ class Explorations:
     _found: dict[Key, Explorable] = field(default_factory=dict)
     _seconds: dict[Key, float] = field(default_factory=dict)  # that an attempt had
     _windows: dict[Key, Window] = field(default_factory=dict)  # of numbers without bounds
-    _targets: list[Target] = field(default_factory=list)  # keeps `id` from being used again
-    _closed: dict[int, Mechanism | LimitReached] = field(default_factory=dict)  # by target
-    _sifted: dict[int, Sequence[EventClaim]] = field(default_factory=dict)
+    _closed: dict[Mechanism, Mechanism | LimitReached] = field(default_factory=dict)
+    _sifted: dict[ResolvedCheck, Sequence[EventClaim]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Note for each claim all those about its target, if worst pairs decide every one."""
-        found: defaultdict[int, list[EventClaim | None]] = defaultdict(list)
+        found: defaultdict[Target, list[EventClaim | None]] = defaultdict(list)
         for check in self.to_answer:
-            found[id(check.target)].append(sifted_claim(check))
+            found[check.target].append(sifted_claim(check))
         sifted = {
             target: [claim for claim in claims if claim is not None]
             for target, claims in found.items()
             if None not in claims
         }
-        self._sifted = {id(each): sifted.get(id(each.target), []) for each in self.to_answer}
+        self._sifted = {each: sifted.get(each.target, []) for each in self.to_answer}
 
     def closed(self, check: ResolvedCheck, limits: Limits) -> ResolvedCheck:
         """Return a claim about a mechanism without an analyst who has fixed queries.
@@ -67,28 +66,26 @@ class Explorations:
         """
         if not isinstance(check.target, Mechanism):
             return check
-        key = id(check.target)
-        if key not in self._closed:
+        open_ = check.target
+        if open_ not in self._closed:
             try:
-                self._closed[key] = with_queries_closed(check.target, limits)
+                self._closed[open_] = with_queries_closed(open_, limits)
             except LimitReached as reached:
                 if reached.limit != UNBOUNDED:
                     raise
-                self._closed[key] = reached.with_traceback(None)
-            self._targets.append(check.target)
-        target = self._closed[key]
+                self._closed[open_] = reached.with_traceback(None)
+        target = self._closed[open_]
         if isinstance(target, LimitReached):
             raise target.with_traceback(None)
-        if target is check.target:
+        if target is open_:
             return check
-        check_named(check.atoms, check.target, target, check.span)
+        check_named(check.atoms, open_, target, check.span)
         return replace(check, target=target)
 
     def explored(self, check: ResolvedCheck, limits: Limits) -> Explored:
         """Return the chain a claim needs; raises `MistakesFound` or `LimitReached`."""
         key = self._key(check)
         if key not in self._found or self._may_come_further(key, limits):
-            self._targets.append(check.target)
             self._seconds[key] = seconds_left(limits.deadline)
             self._found[key] = self._attempt(check, limits, self._windows.get(key))
         found = self._found[key]
@@ -98,11 +95,11 @@ class Explorations:
         raise found.with_traceback(None)  # which would keep all that was being made
 
     def _key(self, check: ResolvedCheck) -> Key:
-        kept, is_sifted = frozenset(check.kept_inputs), bool(self._sifted.get(id(check)))
-        return id(check.target), kept, check.needs_later_neighbors, is_sifted
+        kept, is_sifted = frozenset(check.kept_inputs), bool(self._sifted.get(check))
+        return check.target, kept, check.needs_later_neighbors, is_sifted
 
     def _attempt(self, check: ResolvedCheck, limits: Limits, window: Window | None) -> Explorable:
-        claims = self._sifted.get(id(check))
+        claims = self._sifted.get(check)
         try:
             if claims and isinstance(check.target, Mechanism):
                 return sieved(check.target, claims, window, limits, self.spread)
@@ -149,7 +146,6 @@ class Explorations:
         self._windows.clear()
         self._seconds.clear()
         self._closed.clear()
-        self._targets.clear()
 
 
 def seconds_left(deadline: float | None) -> float:
