@@ -51,14 +51,20 @@ def two_rounds(seed):
     }
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_the_worst_of_all_strategies(seed):
+HEAD = "mechanism m {\n  input x in 0..1\n  adjacent all\n"
+
+
+def adaptive_and_written_out(seed):
+    """Return two rounds with an analyst, and the same with every strategy as public inputs."""
     rounds = two_rounds(seed)
-    head = "mechanism m {\n  input x in 0..1\n  adjacent all\n"
     public = f"  public first in 0..2\n  public after_0 in 0..{rounds['last']}\n"
     public += f"  public after_1 in 0..{rounds['last']}\n"
-    adaptive = dpcheck.loads(head + ADAPTIVE.format(**rounds)).target("m")
-    fixed = dpcheck.loads(head + public + WRITTEN_OUT.format(**rounds)).target("m")
+    return HEAD + ADAPTIVE.format(**rounds), HEAD + public + WRITTEN_OUT.format(**rounds)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_worst_of_all_strategies(seed):
+    adaptive, fixed = (dpcheck.loads(t).target("m") for t in adaptive_and_written_out(seed))
     assert adaptive.epsilon().exact == fixed.epsilon().exact
     for budget in ("0", "1/10", "ln 2", "ln 7"):
         assert adaptive.delta(budget).exact == fixed.delta(budget).exact
@@ -71,13 +77,9 @@ def test_the_worst_of_all_strategies(seed):
 @pytest.mark.parametrize("seed", range(10))
 def test_the_strategy_that_is_shown_attains_the_value(seed):
     """Written out as public inputs; what it leaves open does not matter."""
-    rounds = two_rounds(seed)
-    head = "mechanism m {\n  input x in 0..1\n  adjacent all\n"
-    public = f"  public first in 0..2\n  public after_0 in 0..{rounds['last']}\n"
-    public += f"  public after_1 in 0..{rounds['last']}\n"
+    adaptive, written_out = adaptive_and_written_out(seed)
     for quantity in ("delta(0)", "delta(1/10)", "delta(ln 2)", "epsilon"):
-        asked = head + ADAPTIVE.format(**rounds) + f"compute m: {quantity}\n"
-        (result,) = check_text(asked)["results"]
+        (result,) = check_text(f"{adaptive}compute m: {quantity}\n")["results"]
         if result["value"]["exact"] == "0":
             continue
         chosen = {"first": "0", "after_0": "0", "after_1": "0"}
@@ -87,9 +89,8 @@ def test_the_strategy_that_is_shown_attains_the_value(seed):
                 query, _, number = choice.partition(" = ")
                 chosen |= dict.fromkeys(("first",) if query == "c" else places, number)
         values = " & ".join(f"{name} = {number}" for name, number in chosen.items())
-        written = head + public + WRITTEN_OUT.format(**rounds)
-        written += f"compute m at {values} : {quantity}\n"
-        (of_strategy,) = check_text(written)["results"]
+        asked = f"{written_out}compute m at {values} : {quantity}\n"
+        (of_strategy,) = check_text(asked)["results"]
         assert of_strategy["value"] == result["value"]
 
 
@@ -102,14 +103,9 @@ def outputs_of(sequence):
 @pytest.mark.parametrize("seed", range(10))
 def test_an_event_lists_its_sequences_under_the_strategy(seed):
     """Their probabilities add up to those told, where the strategy is a public input."""
-    rounds = two_rounds(seed)
-    head = "mechanism m {\n  input x in 0..1\n  adjacent all\n"
-    public = f"  public first in 0..2\n  public after_0 in 0..{rounds['last']}\n"
-    public += f"  public after_1 in 0..{rounds['last']}\n"
-    rows = dpcheck.loads(head + public + WRITTEN_OUT.format(**rounds)).target("m")
-    rows = rows.output_distributions()
-    asked = head + ADAPTIVE.format(**rounds)
-    for result in check_text(f"{asked}check m: dp(ln 2)\ncheck m: dp(0, 1/20)\n")["results"]:
+    adaptive, written_out = adaptive_and_written_out(seed)
+    rows = dpcheck.loads(written_out).target("m").output_distributions()
+    for result in check_text(f"{adaptive}check m: dp(ln 2)\ncheck m: dp(0, 1/20)\n")["results"]:
         if result["verdict"] == "holds":
             continue
         example, chosen = result["counterexample"], dict.fromkeys(("first", "0", "1"), "0")

@@ -111,8 +111,7 @@ def test_weights_with_powers_of_e(question, mean):
     assert value_of(LOOP.replace("1/3", "exp(-1)"), question) == mean
 
 
-def test_an_infinite_mean():
-    text = """
+MAY_GO_ON = """
 mechanism m {
   input x in {1, 2}
   adjacent all
@@ -121,10 +120,13 @@ mechanism m {
   while true { output x }
 }
 """
-    assert value_of(text, "m at x = 1 : E=? [ outputs ]") == "inf"
-    assert value_of(text, "m at x = 1 : E=? [ (x - 1) * outputs + 3 ]") == "3"
-    assert error_codes(check_text(text + "compute m at x = 1 : E=? [ output ]")) == ["DP630"]
-    assert value_of(text, "m at x = 1 : E=? [ -outputs ]") == "-inf"
+
+
+def test_an_infinite_mean():
+    assert value_of(MAY_GO_ON, "m at x = 1 : E=? [ outputs ]") == "inf"
+    assert value_of(MAY_GO_ON, "m at x = 1 : E=? [ (x - 1) * outputs + 3 ]") == "3"
+    assert error_codes(check_text(MAY_GO_ON + "compute m at x = 1 : E=? [ output ]")) == ["DP630"]
+    assert value_of(MAY_GO_ON, "m at x = 1 : E=? [ -outputs ]") == "-inf"
     claims = {
         "E>=1000 [ outputs ]": "holds",
         "E<=-1000 [ -outputs ]": "holds",
@@ -141,7 +143,7 @@ mechanism m {
             claims[f"{sign}{comparison}"] = verdict
             asked += f"check m at x = 1 : E=? [ {sign}outputs ] {word} {claim}\n"
     asked += "check m at x = 1 : E=? [ -outputs ] < E=? [ -(10^9) ]\n"
-    report = check_text(text + asked)
+    report = check_text(MAY_GO_ON + asked)
     assert verdicts(report) == [*claims.values(), "holds"]
     told = str(report["results"][2]["explanation"])
     assert "x = 1: -inf, wanted at least -1000" in told
@@ -169,16 +171,7 @@ mechanism m {
 
 
 def test_an_infinite_mean_hides_no_run_without_a_value():
-    text = """
-mechanism m {
-  input x in {1, 2}
-  adjacent all
-  b ~ bernoulli(1/2)
-  if b { stop }
-  while true { output x }
-}
-compute m at x = 1 : E=? [ outputs + output(1) ]
-"""
+    text = f"{MAY_GO_ON}compute m at x = 1 : E=? [ outputs + output(1) ]"
     assert error_codes(check_text(text)) == ["DP630"]
 
 

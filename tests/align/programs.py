@@ -4,6 +4,15 @@ from __future__ import annotations
 
 import random
 
+NOISY_ARGMAX = """
+mechanism m {
+  input q[1..3] in integers
+  adjacent linf(q, q') <= 1
+  var v[1..3] := 0
+  for i in 1..3 { v[i] ~ geometric(q[i], 1/2) unbounded }
+  output argmax(v)
+}"""
+
 COMPARISONS = (">=", ">", "<", "<=", "=", "!=")
 
 

@@ -32,7 +32,7 @@ from dpcheck.pipeline.claims.everywhere import NOTHING, Seen, _Search, decided_e
 from dpcheck.records import replace
 from dpcheck.resolve import resolve_model
 from dpcheck.source import SourceText
-from tests.align.programs import RandomProgram
+from tests.align.programs import NOISY_ARGMAX, RandomProgram
 from tests.align.resolved import mechanism
 from tests.checking import check_text, error_codes, verdicts
 
@@ -900,15 +900,7 @@ def test_the_clock_is_looked_at_before_each_state_of_tails_is_settled(monkeypatc
     monkeypatch.setattr(
         ValueTable, "check_time", lambda table: events.append("checked") or check_time(table)
     )
-    target = mechanism("""
-mechanism m {
-  input q[1..3] in integers
-  adjacent linf(q, q') <= 1
-  var v[1..3] := 0
-  for i in 1..3 { v[i] ~ geometric(q[i], 1/2) unbounded }
-  output argmax(v)
-}""")
-    explore(window(target, Size(1, 0, 0)), limits=LIMITS)
+    explore(window(mechanism(NOISY_ARGMAX), Size(1, 0, 0)), limits=LIMITS)
     pairs = set(pairwise(events))
     assert ("checked", "settled") in pairs
     assert ("settled", "settled") not in pairs
