@@ -195,8 +195,9 @@ class NotReplayed(FileMistake, code="DP052"):
     title_text = "`{self.path}` is not derived again: {self.reason}"
     explanation = """\
 `dpcheck replay` derives violations from the model's text by an interpreter of its own. It does not
-cover noise without bounds, tables of probabilities, analysts who choose queries, and programs whose
-runs take it too long. `dpcheck verify` still checks the evidence itself.
+cover P and D of noise without bounds, tables of probabilities, groups and samples of records,
+analysts who choose queries, and programs whose runs take it too long, or on which noise that it
+leaves out (thousands of steps from its center) decides. `dpcheck verify` still checks the evidence.
 """
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 from dpcheck.reference.distributions import distribution, law_of
-from dpcheck.reference.expressions import Env, Scope, evaluate, holds, unrolled
+from dpcheck.reference.expressions import Env, Scope, holds, unrolled
 from dpcheck.reference.numbers import ONE, Number, number
 from dpcheck.reference.programs import with_defaults
 from dpcheck.reference.runs import STOPPED, Law, Model, Point, Position, State
@@ -40,7 +40,7 @@ class Chain(Model):
         for word, *rest in parts:
             if word == "state":
                 (name, indices), labels = parts_of(rest[0]), rest[1]
-                sets = [elements(self._value(each[2][1], self.parameters)) for each in indices]
+                sets = [elements(self.value(each[2][1], self.parameters)) for each in indices]
                 self.states |= {(name, chosen): (name, *labels) for chosen in product(*sets)}
         self.labels = {label for labels in self.states.values() for label in labels}
         self.rows: dict[Member, Law] = {}
@@ -62,15 +62,12 @@ class Chain(Model):
 
     # --- what the text declares ------------------------------------------------------------
 
-    def _value(self, tree: Tree, env: Env) -> Value:
-        return evaluate(tree, env, self.scope)
-
     def meant(self, reference: Tree, env: Env) -> list[Member]:
         """Return the states that a reference names: one, a family, or all with a label."""
         name, indices = parts_of(reference)
         if not indices:
             return [s for s, labels in self.states.items() if name in labels]
-        state = (name, tuple(self._value(index, env) for index in indices))
+        state = (name, tuple(self.value(index, env) for index in indices))
         if state not in self.states:
             raise WrongProgram(f"there is no state {self.text_of(state)}")
         return [state]
@@ -79,7 +76,7 @@ class Chain(Model):
         """Return the states of a branch `weight: target`, or `v ~ distribution: target`."""
         variable, weight, target = branch
         if variable is None:
-            return [(self.meant(target, env)[0], number(self._value(weight, env)))]
+            return [(self.meant(target, env)[0], number(self.value(weight, env)))]
         law = distribution(weight, env, self.scope).items()
         return [(self.meant(target, {**env, variable: value})[0], p) for value, p in law]
 
@@ -101,7 +98,7 @@ class Chain(Model):
             fresh = {tree[1]: value for tree, value in reversed(pairs) if tree[0] == "name"}
             bound = {**fresh, **earlier}
             env = {**self.parameters, **bound}
-            if all(self._value(tree, env) == value for tree, value in pairs):
+            if all(self.value(tree, env) == value for tree, value in pairs):
                 found.append((state, bound))
         return found
 
@@ -162,5 +159,5 @@ class Chain(Model):
             case ("name" | "quoted", label) if label in self.labels:
                 return label in self.states.get(position, ())
             case ("index", ("name" | "quoted", name), indices) if name in self.labels:
-                return bool(position == (name, tuple(self._value(i, env) for i in indices)))
+                return bool(position == (name, tuple(self.value(i, env) for i in indices)))
         return self.is_true(tree, {**env, "output": None})

@@ -24,20 +24,17 @@ from dpcheck.reference.numbers import (
 )
 from dpcheck.reference.runs import Point
 from dpcheck.reference.syntax import Tree, parsed
-from dpcheck.reference.targets import Outcomes, Target, target_of
+from dpcheck.reference.targets import Target, target_of
 from dpcheck.reference.values import NotCovered, TooLong, Value
 
 STEPS = 50_000
-"""Bounds the statements that are run for one answer."""
-N_SAMPLED = 4
-"""Inputs that are looked at where all of them are too many."""
-N_NEIGHBORS = 2
-"""Neighbors of each of these."""
+"""Bounds the statements that are run for one answer: a second of time or so."""
+N_SAMPLED, N_NEIGHBORS = 4, 2
+"""Inputs that are looked at where all of them are too many, and neighbors of each of these."""
 _NAMES = """epsilon delta renyi zcdp loss_tail accuracy tradeoff total_variation posterior_max
 posterior_min bayes_vulnerability min_entropy_leakage profile losses"""
 QUANTITIES = frozenset(_NAMES.split())
 WORDS = {-1: "less", 0: "equal", 1: "larger"}
-WITHIN = (">=", "<=")
 OPPOSITE = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 INFINITE = ("name", "inf")
 
@@ -125,14 +122,14 @@ class Question:
                     return all(excess_sign(p, q, *budget) <= 0 for p, q in chances)
             return self.model.holds_at(self.model.first(point))(part, {**names, **env})
 
-        return bool(combined(tree, {}, self.model.scope.inside(names), inner))
+        return bool(combined(tree, {}, self.model.scope.but(around=names), inner))
 
     def bounds(self, part: Tree, env: Env) -> Value:
         """Return what the chances in a P or D compare with: (sign, number) each, or ε and δ."""
         if part[0] == "D":
             return self.budget(part[1], env), self.number(part[2], env)
         word, *numbers = part[1]
-        words = WITHIN if word == "in" else (word,)
+        words = (">=", "<=") if word == "in" else (word,)
         return tuple((w, self.number(r, env)) for w, r in zip(words, numbers, strict=True))
 
     def number(self, tree: Tree, env: Env | None = None) -> Number:
@@ -156,24 +153,23 @@ class Question:
         """Yield the pairs in both directions."""
         return (way for s, t in self.pairs for way in ((s, t), (t, s)))
 
-    def outcomes(self) -> Iterator[Outcomes]:
+    def outcomes(self) -> Iterator[list[tuple[Number, Number]]]:
         """Yield the outcomes of each pair, both ways."""
         return (self.target.outcomes(s, t) for s, t in self.both_ways())
 
     def largest_ratio(self) -> tuple[Number, Number]:
         """Return P(o) and Q(o) of the outcome that tells neighbors apart best; 1 and 1 of none."""
         largest: tuple[Number, Number] = (ONE, ONE)
-        for outcomes in self.outcomes():
-            for p, q, _ in outcomes:
-                if p * largest[1] > largest[0] * q:
-                    largest = p, q
+        for p, q in chain.from_iterable(self.outcomes()):
+            if p * largest[1] > largest[0] * q:
+                largest = p, q
         return largest
 
     def excesses(self, epsilon: Budget) -> Iterator[tuple[Number, Number]]:
         """Yield P(S) and Q(S) of each pair, both ways, for S all that has p >= e^ε q."""
         for outcomes in self.outcomes():
-            event = [(p, q, n) for p, q, n in outcomes if excess_sign(p, q, epsilon) >= 0]
-            yield sum(n * p for p, _, n in event), sum(n * q for _, q, n in event)
+            event = [(p, q) for p, q in outcomes if excess_sign(p, q, epsilon) >= 0]
+            yield sum(p for p, _ in event), sum(q for _, q in event)
 
     # --- answers ---------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from dpcheck.reference.numbers import ONE, ZERO, Number, number, quotient, sign
 from dpcheck.reference.syntax import Tree
 from dpcheck.reference.values import (
     FALSE,
+    LEFT_OUT,
     TRUE,
     NotCovered,
     Value,
@@ -56,11 +57,11 @@ def distribution(tree: Tree, env: Env, scope: Scope) -> Law:
                 for branch, weight in branches
             ]
             return law_of(pairs, is_normalized=bool(normalized))
-        case ("policy", "unbounded", *_):
-            raise NotCovered("noise without bounds")
-        case ("policy", policy, ("call", name, arguments), (_, low, high)):
-            bounds = integer(value(low)), integer(value(high))
-            return noise(name, [value(a) for a in arguments], policy, *bounds)
+        case ("policy", policy, ("call", name, arguments), bounds):
+            if bounds is None and scope.reach is None:
+                raise NotCovered("noise without bounds")
+            ends = [integer(value(end)) for end in bounds[1:]] if bounds else [0, scope.reach]
+            return noise(name, [value(a) for a in arguments], policy, *ends)
         case ("name", name):
             return declared(name, [], env, scope)
         case ("call", name, arguments):
@@ -90,6 +91,7 @@ def declared(name: str, values: list[Value], env: Env, scope: Scope) -> Law:
 def noise(name: str, values: list[Value], policy: str, low: int, high: int) -> Law:
     """Return noise of infinite support that a policy brings into low..high.
 
+    Noise without bounds (0..reach) is all that is so near to its center, and the rest as one value.
     From the bounds and the center outward a geometric mass falls by the base a at each integer, and
     what a policy does repeats after a period: Σ a^(n period) = 1 / (1 - a^period), for n >= 0.
     """
@@ -109,11 +111,14 @@ def noise(name: str, values: list[Value], policy: str, low: int, high: int) -> L
         "wrapped": (width + 1, lambda z: low + (z - low) % (width + 1)),
         "folded": (2 * width, lambda z: high - abs((z - low) % (2 * width) - width)),
     }
-    if name not in masses or (name == "gaussian" and policy in places):
+    if name not in masses or (name == "gaussian" and policy != "conditioned"):
         raise NotCovered(f"{name} {policy}")
     mass = masses[name]
     if policy == "conditioned":
         return law_of([(z, mass(z)) for z in range(low, high + 1)], is_normalized=True)
+    if policy == "unbounded":
+        near = [(z, mass(z)) for z in range(center - high, center + high + 1)]
+        return law_of([*near, (LEFT_OUT, 1 - sum(p for _, p in near))])
     period, place = places[policy]
     first, rest = min(low, center), 1 - base**period
     last = max(high, center + is_positive, first + 1)

@@ -45,7 +45,11 @@ MOST = 100_000
 
 
 class Scope:
-    """The declarations of a file and its imports, by kind and name; constants may be overridden."""
+    """The declarations of a file and its imports, by kind and name; constants may be overridden.
+
+    around: names that have values unless binders give them others. reach: how far from its center
+    noise without bounds is looked at; None where it is not.
+    """
 
     def __init__(self, items: Iterable[Tree], definitions: dict[str, Tree]) -> None:
         """Sort the items; a constant has its value when it is first asked for."""
@@ -55,15 +59,16 @@ class Scope:
         self.definitions = definitions
         self.constants: Env = {}
         self.around: Env = {}
+        self.reach: int | None = None
 
     def of(self, kind: str, name: str) -> Tree:
         """Return a declaration, or None."""
         return self.items.get(kind, {}).get(name)
 
-    def inside(self, names: Env) -> Scope:
-        """Return the scope in which some names have values, unless binders give them others."""
+    def but(self, **changes: object) -> Scope:
+        """Return the scope with another `around` or `reach`."""
         found = copy(self)
-        found.around = names
+        vars(found).update(changes)
         return found
 
     def named(self, name: str) -> Value:

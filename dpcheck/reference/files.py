@@ -29,7 +29,7 @@ class Loaded:
     hashes: dict[str, str]
     questions: tuple[Tree, ...] = ()
     work: Work = field(default_factory=Work)
-    targets: dict[str, Any] = field(default_factory=dict)
+    targets: dict[Any, Any] = field(default_factory=dict)
 
 
 def load(path: Path, root: Path, definitions: Sequence[str] = ()) -> Loaded:

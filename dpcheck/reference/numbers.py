@@ -165,11 +165,6 @@ def exp_bounds(r: Fraction, bits: int) -> tuple[Fraction, Fraction]:
     return low, high
 
 
-def n_terms(value: Number) -> int:
-    """Return how many terms c e^r a number has; two numbers are multiplied term by term."""
-    return len(value.over) + len(value.under) if isinstance(value, Exp) else 1
-
-
 def number_text(value: Number) -> str:
     """Write a number as the language does: `3/4 + 1/4*exp(1/2)`."""
     if not isinstance(value, Exp):

@@ -18,6 +18,7 @@ from dpcheck.reference.runs import (
     CUT,
     DIVERGED,
     STOPPED,
+    UNKNOWN,
     Law,
     Model,
     Point,
@@ -27,7 +28,7 @@ from dpcheck.reference.runs import (
 )
 from dpcheck.reference.syntax import Block, Tree, named
 from dpcheck.reference.values import (
-    TRUE,
+    LEFT_OUT,
     Arr,
     NotCovered,
     Value,
@@ -37,8 +38,6 @@ from dpcheck.reference.values import (
     elements,
     integer,
 )
-
-FOREVER = ("while", ("constant", TRUE), ())
 
 
 class Todo:
@@ -176,10 +175,6 @@ class Mechanism(Model):
             sorted(each for each in env.items() if each[0].removesuffix(" in") in reads)
         )
 
-    def value(self, tree: Tree, env: Env) -> Value:
-        """Return the value of an expression."""
-        return evaluate(tree, env, self.scope)
-
     def transitions(self, state: State) -> Law:
         """Do one statement."""
         todo, kept = state
@@ -190,10 +185,11 @@ class Mechanism(Model):
             case ("~" | "prior", place, drawn):
                 following: Law = {}
                 for value, p in self.drawn_law(drawn, env).items():
-                    then = self.state(self.todo(FOREVER, None), {})
-                    if value is not None:
+                    if value is None or value is LEFT_OUT:
+                        add(following, DIVERGED if value is None else UNKNOWN, p)
+                    else:
                         then = self.state(todo.then, self.assigned(place, value, env))
-                    add(following, (None, then), p)
+                        add(following, (None, then), p)
                 return following
             case ("output", tree):
                 value = self.value(tree, env)
@@ -285,7 +281,8 @@ class Mechanism(Model):
         for (outputs, status), p in self.row(start, lambda shown: len(shown) < 2).items():
             if status == CUT or (status == STOPPED and not outputs):
                 raise WrongProgram(f"{drawn[1]} does not output exactly once")
-            add(found, None if status == DIVERGED else self.seen[outputs[0]], p)
+            without = {DIVERGED: None, UNKNOWN: LEFT_OUT}
+            add(found, without[status] if status in without else self.seen[outputs[0]], p)
         return found
 
     def called(self, target: Tree, env: Env) -> tuple[Block, Env]:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 from dpcheck.reference.chains import Chain
 from dpcheck.reference.claims import INFINITE, Question
-from dpcheck.reference.expressions import Env, combined, compare, evaluate, unrolled
+from dpcheck.reference.expressions import TESTS, Env, combined, compare, evaluate, unrolled
 from dpcheck.reference.files import Loaded
 from dpcheck.reference.formulas import forever, formula, progress
-from dpcheck.reference.numbers import ZERO, Budget, Number, made
-from dpcheck.reference.runs import DIVERGED, STOPPED, Model, Outputs, Point
+from dpcheck.reference.numbers import ZERO, Budget, Number, excess_sign, made
+from dpcheck.reference.runs import DIVERGED, STOPPED, UNKNOWN, Model, Outputs, Point
 from dpcheck.reference.syntax import Tree, named, parsed
 from dpcheck.reference.targets import is_target, target_of
 from dpcheck.reference.values import NotCovered, Value
 
 STEPS = 2_000_000
 """Bounds the statements that are run to derive one violation again."""
+REACHES = [4 << n for n in range(11)]
+"""How far from its center noise without bounds is looked at, until bounds decide."""
+WORD = re.compile(r'"[^"]*"|[<>] -?\d+|-?[\d/]+|[^\W\d]\w*|.')
+"""What an output is written with: symbols, numbers, numbers beyond others, signs."""
 ENDS = ((None,), (DIVERGED,))
 Begun = tuple[str | None, ...]
 """Outputs, and in the end None or `diverged`; without one, all that begin so."""
@@ -44,14 +49,17 @@ class Replay:
         self.sides = tuple(side["input"] for side in fields["sides"])
         self.wanted = tuple(self.written(side["probability"]) for side in fields["sides"])
         self.event: list[Begun] = [tuple(each) for each in fields.get("event", [])]
+        texts = (text or "" for each in self.event for text in each)
+        self.far = {text for text in texts if re.search("[<>] -?[0-9]", text)}
 
-    def derived(self) -> list[tuple[str, Number]]:
-        """Return the two inputs (or one), and how likely the event is from each, by the text.
+    def derived(self) -> list[tuple[str, tuple[Number, Number]]]:
+        """Return both inputs (or one), and how likely the event is by the text: least and most.
 
         Raises `Contradicted` where it says something else, and `NotCovered`, `WrongProgram`.
         """
         self._check_claim()
         question, points = self._question()
+        chances = [(p, p) for p in self.wanted]
         if self.fields["proof"] == "path":
             self._check_formula(question, points)
         else:
@@ -59,9 +67,8 @@ class Replay:
         if self.fields["proof"] == "sum":
             self._check_parts(points)
         if self.fields["proof"] == "event":
-            for side, point, wanted in zip(self.sides, points, self.wanted, strict=True):
-                _same(self.chance(question.model, point), wanted, f"the chance at {side}")
-        return list(zip(self.sides, self.wanted, strict=True))
+            chances = self._followed()
+        return list(zip(self.sides, chances, strict=True))
 
     # --- what is asked ---------------------------------------------------------------------
 
@@ -158,19 +165,41 @@ class Replay:
                 found.append((chances, question.bounds(part, env)))
             return part
 
-        scope = question.model.scope.inside(question.model.env(points[0]))
+        scope = question.model.scope.but(around=question.model.env(points[0]))
         combined(self.tree, {}, scope, collected)
         if (self.wanted, self._bounds()) not in found:
             raise Contradicted("no formula of the claim has these chances and these bounds")
 
-    def chance(self, model: Model, point: Point) -> Number:
-        """Return how likely the event of the witness is at a point, by following its outputs."""
+    def _followed(self) -> list[tuple[Number, Number]]:
+        """Return bounds of both chances of the event that violate the budget."""
+        for reach in REACHES:
+            self.target = target_of(self.claim["target"], self.loaded, reach)
+            question, points = self._question()
+            chances = [self.chance(question.model, point) for point in points]
+            for side, (low, high), wanted in zip(self.sides, chances, self.wanted, strict=True):
+                if not low <= wanted <= high:
+                    raise Contradicted(f"the chance at {side} is another one")
+            (low, _), (_, high) = chances
+            if excess_sign(low, high, *self._bounds()) > 0:
+                return chances
+        raise NotCovered(f"noise more than {REACHES[-1]:,} from its center")
+
+    def chance(self, model: Model, point: Point) -> tuple[Number, Number]:
+        """Return how likely the event is at a point: without, and with, all that is left out."""
+
+        def told(output: str) -> str:
+            return next((far for far in self.far if _tells(far, output)), output)
+
         shown = {each[:-1] if each[-1:] in ENDS else each for each in self.event}
         begun = {outputs[:n] for outputs in shown for n in range(len(outputs) + 1)}
-        row = model.row(model.start(point), lambda outputs: outputs in begun)
-        return sum(
-            (p for each in self.event for key, p in row.items() if _begins(each, *key)), ZERO
-        )
+        row = model.row(model.start(point), begun.__contains__, told)
+        low = left_out = ZERO
+        for (outputs, status), p in row.items():
+            if any(_begins(each, outputs, status) for each in self.event):
+                low += p
+            elif status == UNKNOWN:
+                left_out += p
+        return low, low + left_out
 
     def _check_parts(self, points: list[Point]) -> None:
         """Compare the laws of the parts of a composition with those in the file."""
@@ -236,6 +265,15 @@ def _begins(begun: Begun, seen: Outputs, status: str) -> bool:
     if begun[-1:] in ENDS:
         return begun[:-1] == seen and status == (begun[-1] or STOPPED)
     return seen[: len(begun)] == begun
+
+
+def _tells(far: str, shown: str) -> bool:
+    """Return whether an output is meant by a text with `> 5` or `< 0` in place of integers."""
+    told, parts = WORD.findall(far), WORD.findall(shown)
+    return len(told) == len(parts) and all(
+        a == b or (a[0] in TESTS and b[-1].isdecimal() and compare(a[0], int(b), int(a[2:])))
+        for a, b in zip(told, parts, strict=True)
+    )
 
 
 def _point(model: Model, text: str) -> Point:

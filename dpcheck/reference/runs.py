@@ -15,10 +15,11 @@ from dpcheck.reference.expressions import Env, Scope, evaluate
 from dpcheck.reference.formulas import Holds, forever, formula, polarities, progress
 from dpcheck.reference.numbers import ONE, ZERO, Number, quotient, sign
 from dpcheck.reference.syntax import Tree
-from dpcheck.reference.values import FALSE, TRUE, NotCovered, Sym, Work, WrongProgram
+from dpcheck.reference.values import FALSE, TRUE, NotCovered, Sym, Value, Work, WrongProgram
 
-STOPPED, DIVERGED, CUT = "stopped", "diverged", "cut"
-"""The end of a run; that it goes on forever in silence; that it shows more than is followed."""
+STOPPED, DIVERGED, CUT, UNKNOWN = "stopped", "diverged", "cut", "unknown"
+"""The end of a run; that it goes on forever in silence; that it shows more than is followed; that
+it draws what is left out."""
 MOST_DRAWN = 10_000
 """Bounds the outputs of a run that is drawn."""
 
@@ -123,12 +124,16 @@ class Model:
         """All inputs, or initial states."""
         return self.every_point()
 
+    def value(self, tree: Tree, env: Env) -> Value:
+        """Return the value of an expression."""
+        return evaluate(tree, env, self.scope)
+
     # --- what is seen ----------------------------------------------------------------------
 
     def _next(self, state: State) -> tuple[Law, Law]:
         """Return what is shown next, and the states that come next in silence."""
         following = self.transitions(state)
-        silent = {then: p for (shown, then), p in following.items() if shown is None}
+        silent = {key[1]: p for key, p in following.items() if key[0] is None}
         results = {key: p for key, p in following.items() if key[0] is not None}
         return (results, silent) if following else ({STOPPED: ONE}, {})
 
@@ -136,8 +141,10 @@ class Model:
         """Return the law of what is shown next with the state then, or of how it ends."""
         return self._next_shown.results(state)
 
-    def row(self, start: State, goes_on: Callable[[Outputs], bool]) -> Law:
-        """Return what runs from a state show; they are cut where outputs do not go on."""
+    def row(
+        self, start: State, goes_on: Callable[[Outputs], bool], told: Callable[[str], str] = str
+    ) -> Law:
+        """Return what runs from a state show, as it is told; they are cut where that ends."""
         row: Law = {}
         shown_by: dict[Outputs, Law] = {(): {start: ONE}}
         while shown_by:
@@ -147,8 +154,8 @@ class Model:
                 for seen, q in self.ahead(state).items():
                     if isinstance(seen, str):
                         add(row, (outputs, seen), p * q)
-                    elif goes_on((*outputs, seen[0])):
-                        add(shown_by.setdefault((*outputs, seen[0]), {}), seen[1], p * q)
+                    elif goes_on(shown := (*outputs, told(seen[0]))):
+                        add(shown_by.setdefault(shown, {}), seen[1], p * q)
                     else:
                         add(row, (outputs, CUT), p * q)
         return row
@@ -158,6 +165,8 @@ class Model:
         state, shown = self.start(point), list[str]()
         while len(shown) < most:
             law = self.ahead(state)
+            if UNKNOWN in law:
+                raise NotCovered("drawing noise without bounds")
             if state not in self._weights:
                 self._weights[state] = [float(p) for p in law.values()]
             (seen,) = generator.choices(list(law), self._weights[state])
@@ -211,7 +220,7 @@ class Model:
         A Boolean is no such symbol: `F y` with a false y is not true where `false` is output.
         """
         try:
-            found = evaluate(tree, env, self.scope)
+            found = self.value(tree, env)
         except (WrongProgram, AttributeError, IndexError, TypeError):
             return False
         if found in (TRUE, FALSE):

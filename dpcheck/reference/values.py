@@ -44,6 +44,8 @@ class Sym(str):
 
 
 TRUE, FALSE = Sym("true"), Sym("false")
+LEFT_OUT = object()
+"""What noise without bounds draws that is farther from its center than is looked at."""
 
 
 @dataclass(frozen=True)

@@ -23,23 +23,17 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Side:
-    """An input with the chance of the event, and drawn runs."""
-
-    text: str
-    chance: Amount
-    drawn: Drawn | None
-
-
-@dataclass(frozen=True)
 class Replayed:
-    """A witness that is true of the model's text; its `event` is empty if the claim names it."""
+    """A witness that is true of the model's text; its `event` is empty if the claim names it.
+
+    sides: each input, the chance of the event from there, and drawn runs.
+    """
 
     path: str
     claim: str
     place: str
     event: ShownEvent
-    sides: tuple[Side, ...]
+    sides: tuple[tuple[str, Amount, Drawn | None], ...]
 
 
 @dataclass(frozen=True)
@@ -59,10 +53,10 @@ def replay_lines(found: Replayed | OnlyVerified) -> Iterator[str]:
     if found.event:
         is_one = isinstance(found.event, tuple) and len(found.event) == 1
         yield f"  {'output' if is_one else 'event'}  {event_text(found.event, _EVENT_ROOM)}"
-    for side in found.sides:
-        yield f"  {side.text}  {amount_text(side.chance)}"
-        if side.drawn is not None:
-            drawn = side.drawn
+    for text, chance, drawn in found.sides:
+        bounds = "at least {} and at most {}".format(*chance.enclosure or ("", ""))
+        yield f"  {text}  {amount_text(chance) if chance.enclosure is None else bounds}"
+        if drawn is not None:
             yield (
                 f"    drawn {drawn.hits:,} of {drawn.runs:,} = {drawn.hits / drawn.runs:.6g},"
                 f" 95 % confidence from {drawn.low:.6g} to {drawn.high:.6g}"

@@ -16,8 +16,8 @@ class Program:
 
     def __init__(self, text, target="m"):
         items = [item for item in parsed(text, "file") if item[0] not in QUESTIONS]
-        loaded = Loaded(Scope(items, {}), {}, work=Work(STEPS))
-        self.model = target_of(target, loaded).model
+        self.loaded = Loaded(Scope(items, {}), {}, work=Work(STEPS))
+        self.model = target_of(target, self.loaded).model
         self.inputs = self.model.points
 
     @property

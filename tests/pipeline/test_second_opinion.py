@@ -82,19 +82,6 @@ def test_a_sample_of_pairs_is_one_even_where_it_has_all_inputs(opinions, monkeyp
     assert found == [{"says": "agrees", "text": "4 of 4 inputs, 3 pairs of neighbors"}]
 
 
-def test_products_of_sums_of_powers_of_e_are_as_many_steps_as_they_have_terms(opinions):
-    text = """
-mechanism step(alpha) { input x in 0..1 adjacent all
-  y ~ geometric(x, alpha) clamped -3..3 output y }
-check compose(step(alpha = 1/2), 8): dp(8 * ln 2)
-check compose(step(alpha = exp(-1/2)), 4): dp(2)
-check compose(step(alpha = exp(-1/2)), 8): dp(4)
-"""
-    _, found, _ = opinions(text)
-    assert [each["says"] for each in found] == ["agrees", "agrees", "not covered"]
-    assert found[2]["text"] == "it takes too long"
-
-
 @pytest.mark.parametrize(
     ("claim", "planted", "engine", "reference"),
     [

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from dpcheck.check.values.amounts import bounds_amount
 from dpcheck.check.values.verdicts import Amount, Ending, OutputSequence, Phrase, ShownEvent
 from dpcheck.diagnostics.commands import (
     ModelChanged,
@@ -16,10 +18,11 @@ from dpcheck.diagnostics.commands import (
     NoWitness,
 )
 from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.exact.number import ball, number
 from dpcheck.pipeline.sources.files import os_reason
 from dpcheck.reference import Contradicted, Loaded, NotCovered, Replay, WrongProgram, load
 from dpcheck.reference.numbers import Exp, Number
-from dpcheck.report.evidence import Drawn, OnlyVerified, Replayed, Side
+from dpcheck.report.evidence import Drawn, OnlyVerified, Replayed
 from dpcheck.verify import verify
 
 CONFIDENCE = 0.95
@@ -66,11 +69,10 @@ def replayed(
     except (AttributeError, KeyError, TypeError, IndexError):
         return NoWitness(None, path, "fields are missing")
     sides = tuple(
-        Side(text, _amount(p), None if k is None else _drawn(k, n_runs))
-        for (text, p), k in zip(derived, hits, strict=True)
+        (text, _amount(*bounds), None if k is None else _drawn(k, n_runs))
+        for (text, bounds), k in zip(derived, hits, strict=True)
     )
-    said = f"{claim['target']}: {claim['text']}"
-    said += f" with {fields['value']}" if "value" in fields else ""
+    said = f"{claim['target']}: {claim['text']}" + (f" with {', '.join(chosen)}" if chosen else "")
     return Replayed(path, said, f"{claim['file']}:{claim['line']}", _event(fields), sides)
 
 
@@ -99,11 +101,14 @@ def _changed(found: dict[str, str], written: dict[str, str]) -> str | None:
     return next((name for name in names if found.get(name) != written.get(name)), None)
 
 
-def _amount(p: Number) -> Amount:
-    """Return a chance as text, and as a decimal for the eye."""
-    if not isinstance(p, Exp):
-        return Amount(str(p), str(Decimal(p.numerator) / p.denominator))
-    return Amount("a number with e", repr(float(p)))
+def _amount(low: Number, high: Number) -> Amount:
+    """Return a chance as text, and as a decimal for the eye; or within bounds."""
+    if low != high:
+        ends = (Fraction(float(p)) if isinstance(p, Exp) else p for p in (low, high))
+        return bounds_amount(*(ball(number(p.numerator, p.denominator), 64) for p in ends))
+    if not isinstance(low, Exp):
+        return Amount(str(low), str(Decimal(low.numerator) / low.denominator))
+    return Amount("a number with e", repr(float(low)))
 
 
 def _drawn(hits: int, runs: int) -> Drawn:

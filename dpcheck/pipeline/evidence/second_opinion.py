@@ -10,10 +10,8 @@ from dpcheck.limits import RunLimits
 from dpcheck.pipeline.sources.files import ModelPath, os_reason
 from dpcheck.records import replace
 from dpcheck.reference import Loaded, NotCovered, WrongProgram, answer, load
+from dpcheck.reference.claims import STEPS
 from dpcheck.report.answers import Answer, Crash, Opinion
-
-STEPS = 50_000
-"""Statements that the reference interpreter runs for a claim: a second of time or so."""
 
 
 class SecondOpinions:
