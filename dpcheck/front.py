@@ -134,10 +134,15 @@ def loads(text: str, **constants: Parameter) -> Model:
 
 def _model(closure: Closure, constants: Mapping[str, Parameter]) -> Model:
     model = Model(closure, tuple(constants.items()))
-    wrong = [mistake for mistake in model.mistakes if mistake.severity == "error"]
+    _refuse(model.mistakes)
+    return model
+
+
+def _refuse(mistakes: Iterable[Mistake]) -> None:
+    """Raise `ModelError` for mistakes that are more than warnings."""
+    wrong = [mistake for mistake in mistakes if mistake.severity == "error"]
     if wrong:
         raise ModelError(wrong)
-    return model
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,9 +244,7 @@ class Model:
         if parsed.mistakes:
             raise ModelError(parsed.mistakes)
         checks, mistakes = resolved_questions(self._closure, parsed.model, self._definitions)
-        wrong = [mistake for mistake in mistakes if mistake.severity == "error"]
-        if wrong:
-            raise ModelError(wrong)
+        _refuse(mistakes)
         return tuple(checks)
 
 
@@ -378,14 +381,14 @@ class Target:
 
         Raises `LimitReached` where it stays undecided.
         """
+        return self._computed(quantity, at).amount
+
+    def _computed(self, quantity: str, at: str | None) -> Value:
         verdict = self.answer(quantity, at=at, kind="compute").outcome.verdict
-        match verdict:
-            case Value(amount=amount):
-                return amount
-            case Undecided(limit=limit, progress=progress):
-                raise LimitReached(limit, str(progress))
-            case _:
-                raise AssertionError(f"`compute` gives a value, not {verdict}")
+        if isinstance(verdict, Undecided):
+            raise LimitReached(verdict.limit, str(verdict.progress))
+        assert isinstance(verdict, Value), "`compute` gives a value"
+        return verdict
 
     def epsilon(self, delta: Parameter = 0) -> Amount:
         """Return the least ε >= 0 with (ε, delta)-differential privacy; `inf` if there is none.
@@ -403,14 +406,10 @@ class Target:
         >>> [row[2].exact for row in dpcheck.mechanisms.survey().table("profile").rows]
         ['1/2', '0']
         """
-        verdict = self.answer(function, at=at, kind="compute").outcome.verdict
-        match verdict:
-            case Value(table=Table() as table):
-                return table
-            case Undecided(limit=limit, progress=progress):
-                raise LimitReached(limit, str(progress))
-            case _:
-                raise ValueError(f"{function} is no function; `value` gives its number")
+        table = self._computed(function, at).table
+        if table is None:
+            raise ValueError(f"{function} is no function; `value` gives its number")
+        return table
 
     def delta(self, epsilon: Parameter) -> Amount:
         """Return the least δ with (epsilon, δ)-differential privacy.
@@ -555,16 +554,10 @@ class Target:
         """
         from dp_accounting.pld import privacy_loss_distribution as accounting
 
-        rows = [row for row in self.table("losses").rows if row[0] == self._worst_state]
-        upper: dict[int, float] = {}
-        lower: dict[int, float] = {}
-        for i, (_, _, _, p, q) in enumerate(rows):
-            for side, mass in ((upper, p), (lower, q)):
-                if isinstance(mass, Amount) and mass.exact != "0":
-                    side[i] = log(float(mass.decimal))
-        for row in self.table("losses").rows[len(rows) :]:
-            if isinstance(row[2], Amount) and row[2].exact == "inf" and isinstance(row[3], Amount):
-                lower[len(rows)] = log(float(row[3].decimal))
+        upper, lower = (
+            {place: log(mass) for place, mass in enumerate(masses) if mass > 0}
+            for masses in self.losses().T[1:].tolist()
+        )
         return accounting.from_two_probability_mass_functions(
             lower,
             upper,
@@ -572,10 +565,6 @@ class Target:
             value_discretization_interval=interval,
             symmetric=False,
         )
-
-    @property
-    def _worst_state(self) -> Cell:
-        return self.table("losses").rows[0][0]
 
     def _limits(self) -> Limits:
         return RunLimits(self.max_states, self.timeout).of_a_claim()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
 from dpcheck.cli import signals
 from dpcheck.records import dataclass, replace
@@ -25,21 +25,31 @@ if TYPE_CHECKING:
 CANNOT_WRITE: Final = 2
 """The exit status of a run that cannot write, that of a wrong call."""
 
-OUTPUTS: Final[Mapping[str, str]] = {
-    "text": "formats.findings.report_text",
-    "json": "json_output.json_text",
-    "sarif": "formats.sarif.sarif_text",
-    "junit": "formats.junit.junit_text",
-    "github": "formats.github.github_text",
-    "markdown": "formats.markdown.markdown_text",
-    "html": "formats.page.html_text",
-}
-"""What `--format` and `--output` may name, and the function of `report` that writes it, which is
-imported when it is asked for. A new format is a file in `report.formats` and a row here. Text goes
-to standard output while the work goes on, all else is written once everything is known."""
 
-MARKDOWN_HEAD: Final = "# dpcheck: "
-"""Begins every page in Markdown; the rest of its first line says what came out."""
+class Output(NamedTuple):
+    """How a run is written: the function of `report`, which is imported when it is asked for.
+
+    A file is only written over one of the same first line; where that says what came out, `head`
+    begins it. Files that are `is_plain` begin with anything, and are known by their names.
+    """
+
+    function: str
+    head: str | None = None
+    is_plain: bool = False
+
+
+OUTPUTS: Final[Mapping[str, Output]] = {
+    "text": Output("formats.findings.report_text", is_plain=True),
+    "json": Output("json_output.json_text"),
+    "sarif": Output("formats.sarif.sarif_text"),
+    "junit": Output("formats.junit.junit_text"),
+    "github": Output("formats.github.github_text", is_plain=True),
+    "markdown": Output("formats.markdown.markdown_text", head="# dpcheck: "),
+    "html": Output("formats.page.html_text"),
+}
+"""What `--format` and `--output` may name. A new format is a file in `report.formats` and a row
+here. Text goes to standard output while the work goes on, all else is written once everything is
+known."""
 
 STANDARD_OUTPUT: Final = "-"
 """The name of a file that stands for standard output."""
@@ -175,8 +185,8 @@ def _has_written(form: str, file: str, summary: Summary) -> bool:
     """Write a run into a file and say so, or complain."""
     text = _written(form, summary)
     if file != STANDARD_OUTPUT:
-        head = MARKDOWN_HEAD if form == "markdown" else None
-        return has_written(file, text + "\n", head=head, is_plain=form in ("text", "github"))
+        how = OUTPUTS[form]
+        return has_written(file, text + "\n", head=how.head, is_plain=how.is_plain)
     _print(text)
     return True
 
@@ -259,7 +269,7 @@ def _written(form: str, summary: Summary) -> str:
     """
     from dpcheck.report.formats.findings import Checkout
 
-    module, _, name = OUTPUTS[form].rpartition(".")
+    module, _, name = OUTPUTS[form].function.rpartition(".")
     write: Callable[[Summary, Checkout], str] = getattr(
         import_module(f"dpcheck.report.{module}"), name
     )

@@ -19,7 +19,6 @@ from dpcheck.records import replace
 from dpcheck.report.characters import visible
 
 if TYPE_CHECKING:
-    from dpcheck.diagnostics.mistakes import Mistake
     from dpcheck.explain import Detail
     from dpcheck.pipeline.options import Overviewed
     from dpcheck.report.answers import Event
@@ -575,6 +574,8 @@ def clear(cache_dir: str | None) -> int:
 @click.argument("code", required=False)
 def explain(code: str | None) -> int:
     """Explain the code of a mistake, such as DP203; without a code, list them all."""
+    from dpcheck.diagnostics.files import NoSuchCode
+    from dpcheck.diagnostics.mistakes import similar
     from dpcheck.diagnostics.registry import mistakes_by_code
     from dpcheck.report.explanations import explanation_lines, index_lines
 
@@ -584,14 +585,7 @@ def explain(code: str | None) -> int:
         return 0
     kind = known.get(code.upper())
     if kind is None:
-        return _no_such_code(code, known)
+        checking.complain([NoSuchCode(None, code, similar(code.upper(), known))])
+        return 2
     checking.show(explanation_lines(kind))
     return 0
-
-
-def _no_such_code(code: str, known: dict[str, type[Mistake]]) -> int:
-    from dpcheck.diagnostics.files import NoSuchCode
-    from dpcheck.diagnostics.mistakes import similar
-
-    checking.complain([NoSuchCode(None, code, similar(code.upper(), known))])
-    return 2
