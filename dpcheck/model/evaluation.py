@@ -148,9 +148,14 @@ def truth(condition: expressions.Expr, environment: Mapping[str, Value]) -> bool
     """Return the Boolean an expression yields; another kind of value is a fault."""
     value = evaluate(condition, environment)
     if not isinstance(value, bool):
-        title = f"a condition must be true or false, not {described(value)}"
-        raise Fault("wrong kind", title, (value,), condition.span)
+        raise no_condition(value, condition.span)
     return value
+
+
+def no_condition(value: Value, span: Span) -> Fault:
+    """Return the fault of a condition with another value than a Boolean."""
+    title = f"a condition must be true or false, not {described(value)}"
+    return Fault("wrong kind", title, (value,), span)
 
 
 def _logic(expr: expressions.Logic, environment: Mapping[str, Value]) -> bool:
@@ -209,8 +214,7 @@ def _bodies(
 ) -> Iterator[tuple[Value, Value]]:
     """Yield each element that satisfies the condition, with the value of the body."""
     domain = elements_of(evaluate(expr.domain, environment), expr.domain.span)
-    if domain.size > MAX_ELEMENTS:
-        raise _too_many(domain.size)
+    check_size(domain)
     for element in domain:
         inner = {**environment, expr.name: element}
         if expr.where is None or truth(expr.where, inner):
@@ -259,6 +263,12 @@ def elements_of(value: Value, span: Span | None = None) -> SetValue:
     if not isinstance(value, SetValue):
         raise Fault("wrong kind", f"a set is needed, not {described(value)}", (value,), span)
     return value
+
+
+def check_size(elements: SetValue, most: int = MAX_ELEMENTS) -> None:
+    """Raise the fault of a set that is too large to go through."""
+    if elements.size > most:
+        raise _too_many(elements.size)
 
 
 def set_of(values: Iterable[Value]) -> SetValue:
@@ -560,9 +570,10 @@ def _collected(kind: expressions.BinderKind, *args: Value) -> Value:
 
 def _members(symbol: str, value: Value) -> Sequence[Value]:
     match value:
-        case SetValue() if value.size > MAX_ELEMENTS:
-            raise _too_many(value.size)
-        case ArrayValue(items=items) | SetValue(items=items):
+        case SetValue(items=items):
+            check_size(value)
+            return items
+        case ArrayValue(items=items):
             return items
         case tuple():
             return value

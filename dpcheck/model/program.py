@@ -241,6 +241,19 @@ def successors(node: Node) -> tuple[int, ...]:
             return (node.next,)
 
 
+def written(node: Node) -> tuple[str, ...]:
+    """Return the variables that a node may give another value, or none."""
+    match node:
+        case Assign(target=target) | Sample(target=target):
+            return (target,)
+        case AssignCell(cells=cells):
+            return cells
+        case Unpack(targets=targets) | Forget(targets=targets):
+            return targets
+        case _:
+            return ()
+
+
 def numbered(nodes: Sequence[Node], entry: int) -> tuple[tuple[Node, ...], int]:
     """Return the reachable nodes in reverse postorder; the entry becomes node 0."""
     order = postorder([entry], lambda node: successors(nodes[node]))[::-1]

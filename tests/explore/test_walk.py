@@ -5,13 +5,10 @@ from __future__ import annotations
 import pytest
 
 from dpcheck.explore import explore
-from dpcheck.explore.values.codes import ValueTable
-from dpcheck.explore.values.evaluate import Frame, comparison, truths
 from dpcheck.limits import Limits
 from tests.chains import built_chain, chain_rows
 from tests.checking import check_text
-from tests.explore.building import branches, c, mechanism, op, scalar, v
-from tests.explore.test_columns import POOL, SMALL
+from tests.explore.building import branches, mechanism, op, scalar
 from tests.numbers import rational
 
 
@@ -39,22 +36,6 @@ def test_mistakes_of_runs_are_found_at_every_statement(statement, code):
     check m: epsilon = 1"""
     report = check_text(text)
     assert code in {found["code"] for found in report["errors"]}, report["errors"]
-
-
-@pytest.mark.parametrize("kind", ["<", "<=", ">", ">="])
-@pytest.mark.parametrize("values", [SMALL, POOL])
-def test_a_comparison_without_codes_is_the_condition(kind, values):
-    table = ValueTable()
-    columns = {
-        "p": table.codes([a for a in values for _ in values]),
-        "q": table.codes([b for _ in values for b in values]),
-    }
-    frame = Frame(len(values) ** 2, columns)
-    for expr in (op(kind, "p", "q"), op(kind, "p", 1), op(kind, 2, "q"), op(kind, "p", c(2**61))):
-        mask = comparison(expr, frame)
-        if mask is not None:
-            assert mask.tolist() == (truths(expr, frame, table) == 2**61 + 1).tolist()
-    assert (comparison(op(kind, "p", v("q")), frame) is None) == (values is POOL)
 
 
 THRESHOLD = """

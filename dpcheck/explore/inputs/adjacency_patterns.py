@@ -25,7 +25,7 @@ from dpcheck.model.expressions import (
     Var,
     known_cell,
 )
-from dpcheck.model.values import ArrayValue, SetValue, Value
+from dpcheck.model.values import SetValue, Value
 from dpcheck.records import dataclass, replace
 
 MAX_CONJUNCTIONS = 64
@@ -299,7 +299,5 @@ def _variables(expr: Expr) -> tuple[str, ...] | None:
         case Apply(op="tuple", args=args) | Apply(op="array", args=(_, *args)):
             names = [arg.name for arg in args if isinstance(arg, Var)]
             return tuple(names) if len(names) == len(args) else None
-        case Const(value=ArrayValue()):
-            return None
         case _:
             return None

@@ -55,18 +55,9 @@ class Flow:
 
 
 def certain_writes(node: program.Node) -> frozenset[str]:
-    """Return the variables that certainly get a new value."""
-    match node:
-        case program.Assign(target=target) | program.Sample(target=target):
-            return frozenset((target,))
-        case program.AssignCell(lo=lo, cells=cells, index=Const(value=int(i))) if (
-            0 <= i - lo < len(cells)
-        ):
-            return frozenset((cells[i - lo],))
-        case program.Unpack(targets=targets) | program.Forget(targets=targets):
-            return frozenset(targets)
-        case _:
-            return frozenset()
+    """Return the variables that certainly get a new value: of an array any one cell does."""
+    is_one_of_many = isinstance(node, program.AssignCell)
+    return frozenset(() if is_one_of_many else program.written(node))
 
 
 def flow_of(mechanism: program.Mechanism, kept: frozenset[str], tails: Tails | None = None) -> Flow:

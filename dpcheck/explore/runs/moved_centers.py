@@ -11,7 +11,7 @@ from dpcheck.explore.runs.liveness import Flow, certain_writes, flow_of
 from dpcheck.explore.tails.wide import Wide
 from dpcheck.model import trees
 from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Var, reads
-from dpcheck.model.program import AssignCell, Mechanism, Node, Parametric, Sample, successors
+from dpcheck.model.program import Mechanism, Node, Parametric, Sample, successors, written
 from dpcheck.records import replace
 
 Names = frozenset[str]
@@ -27,7 +27,7 @@ def with_centers_moved(mechanism: Mechanism, wide: Wide) -> Mechanism:
                 readers = _readers(k, name, flow)
             case _:
                 continue
-        others = [j for j in range(len(nodes)) if j != k and name in _writes(nodes[j])]
+        others = [j for j in range(len(nodes)) if j != k and name in written(nodes[j])]
         added: list[Expr | None] = []
         moved: dict[int, Node] = {j: _with_sums_read(nodes[j], name, added) for j in readers}
         match list({_value(each): each for each in added}.values()):
@@ -76,8 +76,3 @@ def _with_sums_read(node: Node, name: str, added: list[Expr | None]) -> Node:
 def _value(expr: Expr | None) -> object:
     """Return what equal inputs and constants have in common."""
     return expr.name if isinstance(expr, Var) else expr.value if isinstance(expr, Const) else None
-
-
-def _writes(node: Node) -> Names:
-    """Return the variables that may get a new value."""
-    return frozenset(node.cells) if isinstance(node, AssignCell) else certain_writes(node)

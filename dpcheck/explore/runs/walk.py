@@ -24,7 +24,7 @@ from dpcheck.explore.sampling.distributions import Supports, distributions
 from dpcheck.explore.sampling.reveal import resolving, revealing
 from dpcheck.explore.tails.tails import TAIL_STATE, state_column
 from dpcheck.explore.values.codes import FALSE, FIRST_FAULT, TRUE, UNASSIGNED, ValueTable
-from dpcheck.explore.values.evaluate import Frame, comparison, evaluated, truths
+from dpcheck.explore.values.evaluate import Frame, evaluated, truths
 from dpcheck.explore.values.mistakes import MistakeFault, spoken
 from dpcheck.model import program
 from dpcheck.model.evaluation import Fault, described
@@ -286,13 +286,9 @@ class Walk:
         self._send(node.next, part)
 
     def _branch(self, node: program.Branch, part: Part) -> None:
-        mask = comparison(node.condition, part.frame)
-        if mask is None:
-            truth = truths(node.condition, part.frame, self.table)
-            self._report(truth, node.condition.span, part)
-            then, orelse = marked(truth == TRUE), marked(truth == FALSE)
-        else:
-            then, orelse = marked(mask), marked(~mask)
+        truth = truths(node.condition, part.frame, self.table)
+        self._report(truth, node.condition.span, part)
+        then, orelse = marked(truth == TRUE), marked(truth == FALSE)
         self._send(node.then, part.at(then))
         self._send(node.orelse, part.at(orelse))
 

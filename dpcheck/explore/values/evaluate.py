@@ -30,7 +30,6 @@ from dpcheck.explore.values.codes import (
 )
 from dpcheck.explore.values.mistakes import Unassigned
 from dpcheck.explore.values.plain import (
-    COMPARISONS,
     Cells,
     are_truths,
     has_fault,
@@ -38,7 +37,15 @@ from dpcheck.explore.values.plain import (
     on_cells,
     on_plain,
 )
-from dpcheck.model.evaluation import Fault, apply, described, reduced
+from dpcheck.model.evaluation import (
+    Fault,
+    apply,
+    check_size,
+    described,
+    elements_of,
+    no_condition,
+    reduced,
+)
 from dpcheck.model.expressions import (
     Apply,
     ArrayVar,
@@ -51,7 +58,7 @@ from dpcheck.model.expressions import (
     Operator,
     Var,
 )
-from dpcheck.model.values import ArrayValue, SetValue, Value, value_text
+from dpcheck.model.values import ArrayValue, SetValue, Value
 from dpcheck.records import dataclass
 from dpcheck.source import Span
 
@@ -138,33 +145,6 @@ def _spread(codes: Column, n_rows: int) -> Column:
     view = np.ndarray((n_rows,), codes.dtype, codes, 0, (0,))
     view.flags.writeable = False
     return view
-
-
-def comparison(expr: Expr, frame: Frame) -> BoolArray | None:
-    """Return where a comparison of variables and integers holds, [n_rows]; None for others.
-
-    The same as `truths`, in a third of the steps: conditions of branches are mostly of this kind.
-    """
-    match expr:
-        case Apply(op="<" | "<=" | ">" | ">=", args=(first, second)):
-            left, right = _integers(first, frame), _integers(second, frame)
-            if left is None or right is None:
-                return None
-            return _spread(COMPARISONS[expr.op](left, right), frame.n_rows)
-        case _:
-            return None
-
-
-def _integers(expr: Expr, frame: Frame) -> IntArray | None:
-    """Return a variable's or a constant's values, if all are integers below 2^61 in size."""
-    match expr:
-        case Var(name=name):
-            column = frame[name]
-            return column if is_plain(column) else None
-        case Const(value=int() as value) if type(value) is int and -PLAIN < value < PLAIN:
-            return np.array([value], np.int64)
-        case _:
-            return None
 
 
 def _codes(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
@@ -374,9 +354,7 @@ def _truth(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
         return codes
     codes = codes.copy()
     for code in distinct(codes[wrong]).tolist():
-        value = table.value(code)
-        title = f"a condition must be true or false, not {described(value)}"
-        codes[codes == code] = table.fault(Fault("wrong kind", title, (value,), expr.span))
+        codes[codes == code] = table.fault(no_condition(table.value(code), expr.span))
     return codes
 
 
@@ -444,22 +422,12 @@ def _spreads(name: str, domains: IntArray, frame: Frame, table: ValueTable) -> I
 def _domains(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
     """Return codes of sets [n_rows]; faults where the value is no set, or one beyond memory."""
     domains = np.array(evaluated(expr, frame, table))
-    for code in distinct(domains).tolist():
-        fault = None if code >= FIRST_FAULT else _domain_fault(table.value(code), expr)
-        if fault is not None:
-            domains[domains == code] = table.fault(fault)
+    for code in distinct(domains[domains < FIRST_FAULT]).tolist():
+        try:
+            check_size(elements_of(table.value(code)), MAX_DOMAIN)
+        except Fault as fault:
+            domains[domains == code] = table.fault(fault.at(expr.span))
     return domains
-
-
-def _domain_fault(value: Value, expr: Expr) -> Fault | None:
-    """Return why nothing can range over a value."""
-    if not isinstance(value, SetValue):
-        title = f"a set is needed, not {described(value)}"
-        return Fault("wrong kind", title, (value,), expr.span)
-    if value.size > MAX_DOMAIN:
-        title = f"a set of {value_text(value.size)} elements is too large to go through"
-        return Fault("too large", title, (), expr.span)
-    return None
 
 
 def _binder(expr: Binder, frame: Frame, table: ValueTable) -> IntArray:

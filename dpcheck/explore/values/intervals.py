@@ -11,7 +11,7 @@ import numpy as np
 from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.explore.values.codes import PLAIN
 from dpcheck.explore.values.evaluate import Frame
-from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Logic, Var, known_cell
+from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Logic, Var
 from dpcheck.records import dataclass
 
 LIMIT = 2**40
@@ -104,8 +104,6 @@ def _interval(expr: Expr, known: _Known) -> _Interval | None:
             if inner is None:
                 return None
             return _checked(factor * inner.low, factor * inner.high)
-        case Apply(op="index", args=(array, index)) if cell := known_cell(array, index):
-            return _variable(cell, known)
         case _:
             return None
 

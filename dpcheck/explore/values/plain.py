@@ -52,7 +52,7 @@ def on_plain(op: Operator, columns: list[IntArray]) -> IntArray | None:
         case ("floor" | "ceil", [operand]):
             return operand
         case ("<" | "<=" | ">" | ">=", [left, right]):
-            return truth_codes(COMPARISONS[op](left, right))
+            return truth_codes(_COMPARISONS[op](left, right))
         case ("clamp", [value, lo, hi]) if (lo <= hi).all():
             return np.minimum(np.maximum(value, lo), hi)
         case ("min" | "max" | "sum", [first, second, *others]):
@@ -61,7 +61,7 @@ def on_plain(op: Operator, columns: list[IntArray]) -> IntArray | None:
             return None
 
 
-COMPARISONS: Mapping[str, Callable[[IntArray, IntArray], BoolArray]] = {
+_COMPARISONS: Mapping[str, Callable[[IntArray, IntArray], BoolArray]] = {
     "<": np.less,
     "<=": np.less_equal,
     ">": np.greater,

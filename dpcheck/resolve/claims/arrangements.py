@@ -67,15 +67,17 @@ def arranged(target: surface.Target, scope: Scope) -> Arranged | None:
     word = target.name.name
     if word not in WORDS or word in scope.file.visible:
         return Leaf(target)
+    n_arguments = len(target.arguments)
+    fits = n_arguments > 0 if word == "compose" else n_arguments == 2
+    if not fits or any(argument.name for argument in target.arguments):
+        scope.report(ArrangementUsage(target.span, word))
+        return None
     made = {"compose": _compose, "group": _group, "subsample": _subsample}[word]
     return made(target, scope)
 
 
 def _subsample(target: surface.Target, scope: Scope) -> Arranged | None:
     """Return a sample of the records, drawn for one mechanism; of a sample it is a smaller one."""
-    if len(target.arguments) != 2 or any(argument.name for argument in target.arguments):
-        scope.report(ArrangementUsage(target.span, "subsample"))
-        return None
     inner = _inner(target.arguments[0].value, "subsample", scope)
     kept = constant(target.arguments[1].value, scope, "the probability in `subsample(...)`")
     if inner is None or kept is None:
@@ -88,9 +90,6 @@ def _subsample(target: surface.Target, scope: Scope) -> Arranged | None:
 
 
 def _group(target: surface.Target, scope: Scope) -> Arranged | None:
-    if len(target.arguments) != 2 or any(argument.name for argument in target.arguments):
-        scope.report(ArrangementUsage(target.span, "group"))
-        return None
     inner = _inner(target.arguments[0].value, "group", scope)
     distance = _count(target.arguments[1].value, "group", scope)
     if inner is None or distance is None:
@@ -100,9 +99,6 @@ def _group(target: surface.Target, scope: Scope) -> Arranged | None:
 
 def _compose(target: surface.Target, scope: Scope) -> Arranged | None:
     """Return a composition: a number says how often the target before it runs."""
-    if not target.arguments or any(argument.name for argument in target.arguments):
-        scope.report(ArrangementUsage(target.span, "compose"))
-        return None
     parts: list[tuple[Arranged, int]] = []
     is_counted = True
     for argument in target.arguments:
@@ -204,66 +200,54 @@ def is_askable(
     claim: claims.Claim, parts: Sequence[Part], reader: Reader, question: surface.Question
 ) -> bool:
     """Return whether a claim makes sense for a target or an arrangement; else report why not."""
-    span = question.claim.span
-    targets = [part.target for part in parts] or [reader.target]
-    if any(isinstance(target, Mechanism) and target.has_queries for target in targets):
-        adapting = _without_strategy(claim, parts, span)
-        if adapting is not None:
-            reader.scope.report(adapting)
-            return False
-    if any(isinstance(target, Mechanism) and target.has_fixed_queries for target in targets):
-        mistake = _not_over_fixed(claim, span)
-        if mistake is not None:
-            reader.scope.report(mistake)
-            return False
-    unbounded = [t for t in targets if isinstance(t, Mechanism) and t.has_unbounded_inputs]
-    if unbounded:
-        fixed = any(target.has_fixed_queries for target in unbounded)
-        what = "a query" if fixed else _without_bounds(claim, parts, question)
-        if what is not None:
-            reader.scope.report(NotForAllIntegers(span, what))
-            return False
-    if not parts:
-        return True
-    is_composed = len(parts) > 1 or parts[0].times > 1
-    if not is_composed and reader.collected.needs_later_neighbors:
-        reader.scope.report(NotOfArrangement(span, "a nested D", "group"))
-        return False
+    mistake = next(_reasons_against(claim, parts, reader, question), None)
+    if mistake is not None:
+        reader.scope.report(mistake)
+    return mistake is None
+
+
+def _reasons_against(
+    claim: claims.Claim, parts: Sequence[Part], reader: Reader, question: surface.Question
+) -> Iterator[Mistake]:
+    """Yield why a claim makes no sense, if it makes none."""
+    span, targets = question.claim.span, [part.target for part in parts] or [reader.target]
+    mechanisms = [target for target in targets if isinstance(target, Mechanism)]
+    is_composed = len(parts) > 1 or any(part.times > 1 for part in parts)
+    if any(target.has_queries for target in mechanisms):
+        yield from _without_strategy(claim, span, is_composed=is_composed)
+    read = {isinstance(quantity, OF_OUTPUTS) for quantity in claims.quantities_of(claim)}
+    if len(read) > 1 and any(target.has_fixed_queries for target in mechanisms):
+        yield FixedInComparison(span)
+    unbounded = [target for target in mechanisms if target.has_unbounded_inputs]
+    if any(target.has_fixed_queries for target in unbounded):
+        yield NotForAllIntegers(span, "a query")
+    elif unbounded and (what := _without_bounds(claim, parts, question)) is not None:
+        yield NotForAllIntegers(span, what)
+    if parts and not is_composed and reader.collected.needs_later_neighbors:
+        yield NotOfArrangement(span, "a nested D", "group")
     if is_composed and not _is_about_losses(claim):
-        reader.scope.report(NotOfArrangement(span, "this claim", "compose"))
-        return False
-    for part in parts[1:]:
-        if isinstance(part.target, ExplicitChain) and part.target.observed is None:
-            chain = part.target
-            span = question.target.span
-            reader.scope.report(NothingObserved(span, chain.title, "compose", chain.span))
-            return False
-    return True
+        yield NotOfArrangement(span, "this claim", "compose")
+    for chain in targets[1:]:
+        if isinstance(chain, ExplicitChain) and chain.observed is None:
+            yield NothingObserved(question.target.span, chain.title, "compose", chain.span)
 
 
 def _without_strategy(
-    claim: claims.Claim, parts: Sequence[Part], span: Span
-) -> NotForStrategies | None:
-    """Return what of a claim means nothing where an analyst adapts; None if nothing."""
-    if len(parts) > 1 or any(part.times > 1 for part in parts):
+    claim: claims.Claim, span: Span, *, is_composed: bool
+) -> Iterator[NotForStrategies]:
+    """Yield what of a claim means nothing where an analyst adapts."""
+    if is_composed:
         loop = "write the runs as a loop in one mechanism: `repeat 2 { query c in S ... }`"
-        return NotForStrategies(span, "a composition", loop)
+        yield NotForStrategies(span, "a composition", loop)
     for quantity in claims.quantities_of(claim):
         match quantity:
             case claims.TightEpsilon() | claims.TightDelta() | claims.LossTable(word="profile"):
                 pass
             case _:
-                return NotForStrategies(span, "this quantity")
+                yield NotForStrategies(span, "this quantity")
     match claim:
         case claims.FormulaClaim(formula=formula) if not isinstance(formula, Truth):
-            return NotForStrategies(span, "a formula")
-    return None
-
-
-def _not_over_fixed(claim: claims.Claim, span: Span) -> Mistake | None:
-    """Return why a claim is not decided for an analyst who has fixed the queries, if it is not."""
-    read = {isinstance(quantity, OF_OUTPUTS) for quantity in claims.quantities_of(claim)}
-    return FixedInComparison(span) if len(read) > 1 else None
+            yield NotForStrategies(span, "a formula")
 
 
 def _without_bounds(

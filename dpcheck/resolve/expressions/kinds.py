@@ -121,7 +121,7 @@ def _variable_kinds(mechanism: Mechanism, inputs: Mapping[str, Kinds]) -> dict[s
     """
     kinds: dict[str, Kinds] = dict(inputs)
     for node in mechanism.nodes:
-        for name in _targets(node):
+        for name in program.written(node):
             kinds.setdefault(name, NOTHING)
     silent = KindChecker(None, kinds)
     changed = True
@@ -129,24 +129,12 @@ def _variable_kinds(mechanism: Mechanism, inputs: Mapping[str, Kinds]) -> dict[s
         changed = False
         for node in mechanism.nodes:
             assigned = silent.assigned(node)
-            for name in _targets(node):
+            for name in program.written(node):
                 wider = kinds[name].either(assigned)
                 if wider != kinds[name]:
                     kinds[name] = wider
                     changed = True
     return kinds
-
-
-def _targets(node: Node) -> tuple[str, ...]:
-    match node:
-        case program.Assign(target=target) | program.Sample(target=target):
-            return (target,)
-        case program.AssignCell(cells=cells):
-            return cells
-        case program.Unpack(targets=targets):
-            return targets
-        case _:
-            return ()
 
 
 def of_value(value: Value) -> Kinds:
