@@ -16,8 +16,12 @@ Where a sign or a comparison of weights is taken, a parameter is kept out or pro
 - graphs, supports and merged states see which weights are 0, as functions: all others are positive;
 - floats decide nothing: for all values, claims are decided by `check.all_values` alone, which asks
   for exact rows and probabilities; denominators, positive at the stand-in, are 0 nowhere there;
-- kinds of shown numbers (`explore.tails`) are ordered at the stand-in, and what is beyond the
-  window is bounded there (`explore.runs.lumped`) for nested formulas: nothing is decided by them;
+- kinds of shown numbers (`explore.tails`) are ordered at the stand-in, and proved for all values
+  (`explore.sampling.reveal`), else nothing is decided by them; what is beyond the window is bounded
+  there (`explore.runs.lumped`) for formulas inside of a path, which are refused;
+- no pairs of many inputs are left out (`pipeline.claims.sieve`), no analyst's strategy is chosen;
+- for all integers, rates are multiples of one that is positive (`align.prices`), whose order is
+  theirs everywhere, and what windows lose there guides the search, and is told of that value;
 - tables, drawings and baselines show functions of the parameter, or want a value to be chosen.
 
 A parameter from an interval is a rational function of one t > 1, for which e stands: a + (b - a)/t

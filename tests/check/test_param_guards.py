@@ -13,7 +13,9 @@ import pytest
 from dpcheck.exact.number import ExpNumber
 from dpcheck.exact.polynomial import ExpPolynomial
 from dpcheck.pipeline.claims import outcomes
+from dpcheck.pipeline.claims.sieve import sifted_claim
 from tests.checking import check_text, error_codes, verdicts
+from tests.resolve.reading import sound
 
 PROGRAM = """
 param p in (0, 1)
@@ -124,12 +126,34 @@ mechanism answer() {
         ("check answer: dp(ln p)", "DP628"),
         ("check answer: E in [1 - p, p] [ output ]", "DP628"),
         ("check answer: P>=1/2 [ F<=p output = 1 ]", "DP607"),
+        ("check answer: P>=1/2 [ F P>=1/2 [ X output = 1 ] ]", "DP627"),
+        ("check answer: D{ln 2} [ F D{ln 2} [ X output = 1 ] ]", "DP627"),
+        ("check answer at x = 0: P=? [ F P>=1/2 [ X output = 1 ] ] >= p", "DP627"),
+        ("check answer at P>=1/2 [ X P>=1/2 [ output = 1 ] ]: dp(ln 2)", "DP627"),
+        ("check compose(answer, 2): dp(ln 2)", "DP627"),
+        ("check answer: loss_tail(ln 2) <= 1/2", "DP627"),
+        ("check group(answer, p): dp(ln 2)", "DP622"),
     ],
 )
 def test_claims_decide_nothing_by_the_number_that_stands_for_a_parameter(claim, code):
     report = check_text(ANSWER + claim)
     assert error_codes(report) == [code]
     assert "exp(" not in report["errors"][0]["message"]
+
+
+def test_a_strategy_of_an_analyst_is_not_chosen_by_the_number_that_stands_for_a_parameter():
+    asks = ANSWER.replace("  y ~", "  query c in 0..1\n  y ~").replace("x = 0", "x = c")
+    assert error_codes(check_text(asks + "check answer: dp(ln 2, 1/9)")) == ["DP627"]
+    assert verdicts(check_text(asks + "check answer: dp(ln 2)")) == ["violated"]
+
+
+def test_no_pairs_are_left_out_where_a_parameter_has_no_value():
+    """Which of many pairs exceed a budget most depends on it."""
+    claim = f"{ANSWER}check answer: dp(ln 2)"
+    (check,) = sound(claim).checks
+    assert sifted_claim(check) is None
+    (chosen,) = sound(claim.replace("param p in (0, 1)", "const p = 1/2")).checks
+    assert sifted_claim(chosen) is not None
 
 
 def test_an_interval_of_a_parameter_is_one_where_it_is_asked():
@@ -185,6 +209,29 @@ mechanism sizes() {
   z ~ geometric_positive(p/2) wrapped 0..2
   output if k then y else z
 }
+mechanism believed() {
+  input x in 0..1
+  adjacent all
+  prior a ~ {0: p, 1: 1 - p}
+  y ~ geometric(x + a, p/2) clamped 0..2
+  output y
+}
+mechanism asked() {
+  input x in 0..1
+  adjacent all
+  repeat 2 {
+    query c in 0..1
+    y ~ bernoulli(if x = c then p else 1 - p)
+    output y
+  }
+}
+mechanism shown() {
+  input x in 0..1
+  adjacent all
+  y ~ geometric(x, p) unbounded
+  z ~ geometric(1 - x, p/(1 + p)) unbounded
+  output max(y, z)
+}
 chain walk {
   state s[i in 0..4] : place
   state end : over
@@ -205,8 +252,38 @@ check   mixed: dp(-ln p)
 check   sizes at x = 1: P=? [ X output = 1 ] >= p/9
 check   sizes: delta(-ln p) <= p
 check   walk: P>=(p^4) [ F s[4] ] & D{ln 2} [ F<=6 s[0] ]
+check   believed: delta(ln 2) <= p/2
+check   asked: dp(-2 * ln p)
+check   shown: dp(ln 2, 1/9)
+check   sizes: E<=(1 + p) [ output ]
+compute shown: delta(0)
 compute sums: epsilon
 compute again: delta(ln 2)
+"""
+
+ENDLESS = """
+param p in (0, 1)
+mechanism stream() {
+  input q[1..] in integers
+  adjacent linf(q, q') <= 1
+  t ~ geometric(0, p^2) unbounded
+  for i in 1.. {
+    y ~ geometric(q[i], p) unbounded
+    if y >= t { output top; stop }
+    output bot
+  }
+}
+mechanism count() {
+  input x in integers
+  adjacent abs(x - x') <= 1
+  y ~ geometric(x, p) unbounded
+  output y
+}
+check   stream: dp(-4 * ln p)
+refute  stream: dp(-ln p)
+check   count: dp(ln 3)
+check   count: epsilon = -ln p
+compute count: epsilon
 """
 
 OWN = ("exact/number.py", "exact/polynomial.py", "test_param_guards.py")
@@ -220,12 +297,24 @@ KINDS = {"shown_kinds", "with_ratios"}
 FOR_NESTED = {"_unbounded", "lumped_states", "_ratios_to_come"}
 """Bounds on what numbers beyond the window change in nested formulas; with a parameter are none."""
 
+GUIDED = {"number_of", "loses_more"}
+"""Rates of shifts, multiples of one, in their order; and what windows lose at this very value."""
+
 FORMS = {"_fraction", "whole_lcm", "whole_gcd"}
 """Normal forms, whose denominators are positive at the stand-in, so where they are 0 nowhere."""
 
 
-def test_no_comparison_but_those_listed_sees_the_stand_in(monkeypatch):
-    seen = Counter()
+def callers(frame):
+    """Yield the names of the functions that are being called, the innermost first."""
+    while frame is not None:
+        yield frame.f_code.co_name
+        frame = frame.f_back
+
+
+@pytest.fixture(name="seen")
+def _seen(monkeypatch):
+    """Return how often each function looks at the stand-in, at values that are chosen 0 times."""
+    seen, pauses = Counter(), []
 
     def watched(method):
         def called(self, *arguments):
@@ -234,7 +323,10 @@ def test_no_comparison_but_those_listed_sees_the_stand_in(monkeypatch):
                 if frame.f_code.co_name in FORMS:
                     return method(self, *arguments)
                 frame = frame.f_back
-            seen[frame.f_code.co_name] += not pauses
+            if not pauses and not GUIDED.isdisjoint(callers(frame)):
+                seen["guided"] += 1
+            else:
+                seen[frame.f_code.co_name] += not pauses
             return method(self, *arguments)
 
         return called
@@ -249,16 +341,27 @@ def test_no_comparison_but_those_listed_sees_the_stand_in(monkeypatch):
 
         return called
 
-    pauses = []
     for kind, name in ((ExpNumber, "ball"), (ExpPolynomial, "ball"), (ExpPolynomial, "sign")):
         monkeypatch.setattr(kind, name, watched(getattr(kind, name)))
     monkeypatch.setattr(outcomes, "_at_value", ordinary(outcomes._at_value))
     monkeypatch.setattr(outcomes, "decided", ordinary(outcomes.decided))
+    return seen
+
+
+def test_no_comparison_but_those_listed_sees_the_stand_in(seen):
     report = check_text(MODELS, "--explain", "none")
     assert set(verdicts(report)) == {"holds", "violated", "value"}
     assert seen["_ratio"] > 0
     assert {name for name, count in seen.items() if count} <= PROVED | KINDS | FOR_NESTED
     assert set(seen) >= KINDS
+
+
+def test_bounds_for_all_integers_are_only_guided_by_the_stand_in(seen):
+    report = check_text(ENDLESS, "--explain", "none")
+    assert verdicts(report) == ["holds", "violated", "violated", "holds", "value"]
+    assert seen["guided"] > 0
+    known = PROVED | KINDS | FOR_NESTED | {"guided", "log"}  # whose argument is e^budget
+    assert {name for name, count in seen.items() if count} <= known
 
 
 def test_a_loop_around_claims_goes_through_powers_of_e():
