@@ -12,7 +12,7 @@ from functools import reduce
 from flint import arb, ctx, fmpq, fmpz_poly
 
 from dpcheck.exact.budget import Budget
-from dpcheck.exact.number import ExpNumber, Number
+from dpcheck.exact.number import ExpNumber, Extended, Number
 from dpcheck.exact.param import Param
 from dpcheck.exact.polynomial import ExpPolynomial, Whole, precisions
 from dpcheck.exact.roots import (
@@ -343,7 +343,7 @@ class Line:
         return f"at {self.param.name} = {self.intervals(region)[0].low.decimal}..."
 
 
-def line_of(param: Param, values: Iterable[Number | Whole], *, is_exponential: bool) -> Line:
+def line_of(param: Param, values: Iterable[Extended | Whole], *, is_exponential: bool) -> Line:
     """Return the line on which all of some numbers at the stand-in are rational."""
     if not is_exponential:
         return Line(param, ONE, is_exponential=False)

@@ -169,6 +169,13 @@ def quantities_of(claim: Claim) -> tuple[Quantity, ...]:
             return ()
 
 
+def is_pure(claim: Claim) -> bool:
+    """Return whether a claim is about ε without a δ: about ratios of probabilities alone."""
+    if isinstance(claim, PrivacyClaim):
+        return claim.delta == 0
+    return any(isinstance(each, TightEpsilon) and each.delta == 0 for each in quantities_of(claim))
+
+
 class ForAll(Frozen):
     """A claim is about all values of a parameter for which some numbers have some signs.
 

@@ -7,7 +7,7 @@ by one, as claims about ordinary mechanisms. So is the value at which a countere
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import and_, or_
 from typing import Final, assert_never
 
@@ -55,10 +55,10 @@ from dpcheck.check.values.verdicts import (
 from dpcheck.diagnostics.params import IrrationalChange
 from dpcheck.exact import (
     Budget,
+    ExpNumber,
     Extended,
     Growth,
     Line,
-    MinusInfinity,
     Number,
     ParamNumber,
     Region,
@@ -92,8 +92,8 @@ from dpcheck.logic.claims import (
     TightDelta,
     TightEpsilon,
 )
-from dpcheck.logic.formulas import Private, ProbabilityIs, outermost_numbers
-from dpcheck.records import dataclass, replace
+from dpcheck.logic.formulas import outermost_numbers
+from dpcheck.records import Frozen, dataclass, fields, replace
 
 NOT_SHOWN: Final = Limit("size", unit="what a claim is about is not what is seen of a mechanism")
 """Why a claim about a chain that tells less, or more, has no counterexample."""
@@ -107,6 +107,7 @@ class Setting:
     for ever if the program `has_loops`. `at` asks the same claim of one value.
     """
 
+    claim: Claim
     truths: Truths
     selected: IntArray
     for_all: ForAll
@@ -145,7 +146,7 @@ def decide_for_all(
     """
     truths = Truths(chain, limits)
     selected = selected_states(truths, at)
-    setting = Setting(truths, selected, for_all, vanishing, has_loops, at_value, measures)
+    setting = Setting(claim, truths, selected, for_all, vanishing, has_loops, at_value, measures)
     match claim:
         case QuantityValue(quantity=quantity):
             return _value(quantity, setting, claim)
@@ -162,7 +163,7 @@ def violated_somewhere(for_all: ForAll, at_value: Callable[[Chosen], Outcome]) -
 
     For a claim that is too much for all values at once. None if it is not known to fail for these.
     """
-    conditions = [value for value, _ in for_all.part]
+    conditions = _numbers(for_all.part)
     line = line_of(for_all.param, conditions, is_exponential=for_all.is_exponential)
     asked, middle = for_all.asked(line), Root.of(rational_between(line.low, line.high))
     sides = (True, True, True), (True, False, False), (False, False, True)
@@ -269,9 +270,7 @@ def _failing_formula(claim: FormulaClaim, setting: Setting) -> _Failing:
     outer = list(outermost_numbers(claim.formula))
     pairs = truths.pairs_at(selected)
     states = np.unique(np.concatenate([selected, pairs.ravel()]))
-    numbers = [p for each in outer for p in truths.probabilities(each.path, states)]
-    numbers += [n for each in outer for n in _numbers_of(each)]
-    line = _line(setting, numbers)
+    line = _line(setting, (p for each in outer for p in truths.probabilities(each.path, states)))
     regions = [everywhere(False, line.low, line.high)]
     for k, state in enumerate(selected.tolist()):
         setting.limits.check_time(f"the formula at {k} states")
@@ -283,14 +282,6 @@ def _failing_formula(claim: FormulaClaim, setting: Setting) -> _Failing:
     return _Failing(line, joined(or_, regions), coverage, vacuity)
 
 
-def _numbers_of(formula: Private | ProbabilityIs) -> list[Number]:
-    match formula:
-        case ProbabilityIs(relations=relations):
-            return [bound for _, bound in relations]
-        case Private(epsilon=epsilon, delta=delta):
-            return [growth_of(epsilon)[0], delta]
-
-
 def _failing_numbers(
     quantity: PathProbability | Expectation,
     values: Sequence[Extended],
@@ -298,14 +289,10 @@ def _failing_numbers(
     setting: Setting,
 ) -> _Failing:
     """Return where a probability, or one of some means, does not compare as claimed."""
-    line = _line(setting, _finite([*values, *(bound for _, bound in relations)]))
+    line = _line(setting, values)
     seen = looked_at(quantity, setting.selected, setting.truths)
     regions = [compared(value, *each, line) for value in {*values} for each in relations]
     return _Failing(line, complement(joined(and_, regions)), *seen)
-
-
-def _finite(values: Sequence[Extended]) -> list[Number]:
-    return [value for value in values if not isinstance(value, MinusInfinity | None)]
 
 
 # --- events --------------------------------------------------------------------------------
@@ -327,9 +314,8 @@ class _Events:
             raise too_large(what, "ask about some outputs, such as D{..} [ X .. ]")
         table = sequence_table(self.seen.chain, self.seen.sources, limits=self.limits)
         assert table is not None, "without a limit on entries there is a table"
-        line = _line(setting, [*units_of(table), *_claimed_numbers(claim)])
-        self.rows: PolynomialRows = polynomial_rows(table, line, self.limits)
-        self.line = line
+        self.line = _line(setting, units_of(table))
+        self.rows: PolynomialRows = polynomial_rows(table, self.line, self.limits)
 
     def failing(self, region: Region) -> _Failing:
         """Return a region with what was looked at."""
@@ -414,33 +400,6 @@ def _epsilon_against(claim: QuantityClaim, delta: Number, events: _Events) -> tu
     return above, joined(or_, [reached, at_zero])
 
 
-def _claimed_numbers(claim: PrivacyClaim | QuantityClaim | QuantityValue) -> list[Number]:
-    """Return the numbers of a claim at the stand-in."""
-    values: list[Budget | Extended] = []
-    match claim:
-        case PrivacyClaim(epsilon=epsilon, delta=delta):
-            values = [epsilon, delta]
-        case QuantityClaim(quantity=quantity, bound=bound):
-            values = [bound, *_arguments(quantity)]
-        case QuantityValue(quantity=quantity):
-            values = _arguments(quantity)
-    return [
-        growth_of(value)[0] if isinstance(value, Budget) else value
-        for value in values
-        if not isinstance(value, MinusInfinity | None)
-    ]
-
-
-def _arguments(quantity: object) -> list[Budget | Extended]:
-    match quantity:
-        case TightEpsilon(delta=delta):
-            return [delta]
-        case TightDelta(epsilon=epsilon):
-            return [epsilon]
-        case _:
-            return []
-
-
 # --- values as pieces ----------------------------------------------------------------------
 
 
@@ -449,9 +408,9 @@ def _value(quantity: Quantity, setting: Setting, claim: QuantityValue) -> Outcom
     rows = None
     if isinstance(quantity, PathProbability | Expectation):
         value = one_number(quantity, setting.selected, setting.truths, setting.measures)
-        line = _line(setting, _finite([value]))
-        texts = [line.text(each) for each in _finite([value])] or [bound_amount(value).exact]
-        parts = [(everywhere(True, line.low, line.high), texts[0])]
+        line = _line(setting, [value])
+        text = line.text(value) if isinstance(value, ExpNumber) else bound_amount(value).exact
+        parts = [(everywhere(True, line.low, line.high), text)]
         coverage, vacuity = looked_at(quantity, setting.selected, setting.truths)
     else:
         assert isinstance(quantity, TightEpsilon | TightDelta), "other quantities are refused"
@@ -533,12 +492,26 @@ def _pieces_outcome(
 # --- which values --------------------------------------------------------------------------
 
 
-def _line(setting: Setting, numbers: Sequence[Number | Whole]) -> Line:
-    """Return the line on which numbers, and what bounds the part that is asked, are rational."""
+def _line(setting: Setting, found: Iterable[Extended | Whole]) -> Line:
+    """Return the line on which found numbers, and those of the claim and weights, are rational."""
     for_all = setting.for_all
-    all_numbers = [*numbers, *(value for value, _ in for_all.part)]
-    all_numbers += [value.value for value in setting.vanishing]
-    return line_of(for_all.param, all_numbers, is_exponential=for_all.is_exponential)
+    known = *_numbers((setting.claim, for_all.part)), *(w.value for w in setting.vanishing)
+    return line_of(for_all.param, [*found, *known], is_exponential=for_all.is_exponential)
+
+
+def _numbers(node: object) -> Iterator[ExpNumber]:
+    """Yield the numbers at the stand-in in what is claimed, budgets by powers of e^budget."""
+    match node:
+        case ExpNumber():
+            yield node
+        case Budget():
+            yield from _numbers(growth_of(node)[0])
+        case tuple():
+            for part in node:
+                yield from _numbers(part)
+        case Frozen():
+            for each in fields(node):
+                yield from _numbers(getattr(node, each.name))
 
 
 def _single_values(

@@ -179,15 +179,8 @@ def undecided_beyond(explored: Explored, param: Param | None = None) -> LimitRea
 
 
 def _is_pure(claim: claims.Claim) -> bool:
-    match claim:
-        case claims.PrivacyClaim(delta=delta):
-            return delta == 0
-        case claims.QuantityClaim(quantity=quantity) | claims.QuantityValue(quantity=quantity):
-            if isinstance(quantity, claims.LossQuantity):
-                return quantity.word in ("posterior_max", "posterior_min")  # by the largest ratio
-            return isinstance(quantity, claims.TightEpsilon) and quantity.delta == 0
-        case _:
-            return False
+    """Return whether the largest ratio of probabilities decides a claim."""
+    return claims.is_pure(claim) or not {"posterior_max", "posterior_min"}.isdisjoint(_words(claim))
 
 
 def wider_window(
@@ -214,14 +207,8 @@ def _may_rise_and_fall(claim: claims.Claim) -> bool:
 
 def _words(claim: claims.Claim) -> list[str]:
     """Return the words of the quantities of losses that a claim is about."""
-    quantities: list[object] = []
-    match claim:
-        case claims.QuantityClaim(quantity=quantity) | claims.QuantityValue(quantity=quantity):
-            quantities = [quantity]
-        case claims.QuantityComparison(left=left, right=right):
-            quantities = [left, right]
     losses = claims.LossQuantity | claims.LossTable
-    return [quantity.word for quantity in quantities if isinstance(quantity, losses)]
+    return [each.word for each in claims.quantities_of(claim) if isinstance(each, losses)]
 
 
 def _are_alike(left: Outcome, right: Outcome) -> bool:

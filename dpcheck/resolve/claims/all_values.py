@@ -65,7 +65,7 @@ def quantified(
         return Quantified()
     adapts = any(isinstance(target, Mechanism) and target.has_queries for target in targets)
     what = _undecided_for_all(claim, at, arrangement)
-    what = "δ of an analyst who adapts" if adapts and not _is_pure(claim) else what
+    what = "δ of an analyst who adapts" if adapts and not claims.is_pure(claim) else what
     if what is not None:
         chosen = params[0].name, params[0].simplest_text
         scope.report(NotForAllValues(question.claim.span, what, *chosen, _instead_of(claim)))
@@ -235,14 +235,6 @@ def _undecided_for_all(
             return None
         case _:
             return "this quantity"
-
-
-def _is_pure(claim: claims.Claim) -> bool:
-    """Return whether a claim is about ratios alone, in which no strategy of an analyst occurs."""
-    quantities = claims.quantities_of(claim)
-    if isinstance(claim, claims.PrivacyClaim):
-        return claim.delta == 0
-    return any(isinstance(each, claims.TightEpsilon) and each.delta == 0 for each in quantities)
 
 
 def _bounds_fit(known: claims.ForAll, asked: Sequence[Asked], scope: Scope) -> bool:
