@@ -29,8 +29,9 @@ def sequence_probability(
     for code in outputs:
         following: dict[int, exact.Number] = {}
         for s, weight in reached.items():
-            for t, p in _row(chain, s):
+            for j, t in _edges(chain, s):
                 if chain.observation[t] == code and not _is_sink(chain, t):
+                    p = _probability(chain, s, j)
                     following[t] = exact.add(following.get(t, 0), exact.multiply(weight, p))
         reached = following
     total: exact.Number = 0
@@ -39,9 +40,9 @@ def sequence_probability(
             total = exact.add(total, weight)
             continue
         sink = chain.stopped if end == "stopped" else chain.diverged
-        for t, p in _row(chain, s):
+        for j, t in _edges(chain, s):
             if t == sink:
-                total = exact.add(total, exact.multiply(weight, p))
+                total = exact.add(total, exact.multiply(weight, _probability(chain, s, j)))
     return total
 
 
@@ -83,14 +84,15 @@ def certify_violation(
     # Closer than 4096 bits: equality is excluded by the decision law, not by bounds.
 
 
-def _row(chain: Chain, state: int) -> list[tuple[int, exact.Number]]:
-    """Return the successors of a state with their probabilities."""
+def _edges(chain: Chain, state: int) -> Iterable[tuple[int, int]]:
+    """Return the transitions of a state, each with its successor."""
     low, high = int(chain.indptr[state]), int(chain.indptr[state + 1])
-    below = exact.whole(chain.denominators[state])
-    return [
-        (int(chain.targets[j]), exact.number(exact.whole(chain.numerators[j]), below))
-        for j in range(low, high)
-    ]
+    return enumerate(chain.targets[low:high].tolist(), low)
+
+
+def _probability(chain: Chain, state: int, transition: int) -> exact.Number:
+    above, below = chain.numerators[transition], chain.denominators[state]
+    return exact.number(exact.whole(above), exact.whole(below))
 
 
 def _is_sink(chain: Chain, state: int) -> bool:

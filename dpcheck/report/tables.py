@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from dpcheck.check.values.verdicts import Amount, Beside, Cell, Phrase, Table
 from dpcheck.records import dataclass
@@ -103,13 +103,17 @@ def _beside_words(text: str | Phrase) -> str:
     return visible(text) if isinstance(text, str) else phrase_text(text)
 
 
-def table_csv(table: Table) -> str:
-    """Return a table as CSV: exact numbers, and a column of decimals beside each column of them."""
+def table_csv(table: Table, numbers: Collection[int] = ()) -> str:
+    """Return a table as CSV: exact numbers, and a column of decimals beside each column of them.
+
+    Columns of numbers may be named that have none.
+    """
     import csv
     import io
 
     numeric = [
-        any(isinstance(row[i], Amount) for row in table.rows) for i in range(len(table.columns))
+        i in numbers or any(isinstance(row[i], Amount) for row in table.rows)
+        for i in range(len(table.columns))
     ]
     header: list[str] = []
     for name, is_number in zip(table.columns, numeric, strict=True):

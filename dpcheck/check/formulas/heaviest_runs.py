@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import cmp_to_key
 from heapq import heappop, heappush
 from itertools import count
+from typing import Any
 
 import numpy as np
 
@@ -39,6 +40,8 @@ _Shown = tuple[int, str]
 
 Belief = dict[tuple[int, int], Number]
 """Weights by state and what the rest of a run must satisfy, by its number."""
+
+_rising: Callable[[Number], Any] = cmp_to_key(compare)
 
 HeavyRun = tuple[OutputSequence, tuple[Number, ...]]
 
@@ -101,8 +104,8 @@ class _Search:
         """Return the heaviest groups in which the formula has come true."""
         order = count()
         beliefs: list[Belief] = [{(s, self.rests.start): 1} for s in states]
-        waiting: list[tuple[_Falling, int, tuple[_Shown, ...], list[Belief]]] = []
-        heappush(waiting, (_Falling(1), next(order), (), beliefs))
+        waiting: list[tuple[Any, int, tuple[_Shown, ...], list[Belief]]] = []
+        heappush(waiting, (_rising(-1), next(order), (), beliefs))
         runs: list[HeavyRun] = []
         for _ in range(_MAX_GROUPS):
             if not waiting or len(runs) >= _MAX_FOUND or self.n_edges > _MAX_EDGES:
@@ -115,7 +118,7 @@ class _Search:
                 mass = sum_of(following[0].values())
                 if mass != 0:
                     group = (*shown, label)
-                    heappush(waiting, (_Falling(mass), next(order), group, following))
+                    heappush(waiting, (_rising(multiply(-1, mass)), next(order), group, following))
         return _heaviest(runs)
 
     def _settled(self, beliefs: list[Belief]) -> tuple[tuple[Number, ...], list[Belief], bool]:
@@ -176,23 +179,6 @@ class _Search:
         return bool(high - low == 1 and self.chain.targets[low] == self.chain.stopped)
 
 
-class _Falling:
-    """A number that sorts before smaller ones."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Number) -> None:
-        self.value = value
-
-    def __lt__(self, other: _Falling) -> bool:
-        return compare(self.value, other.value) > 0
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Falling) and self.value == other.value
-
-    __hash__ = None  # type: ignore[assignment]
-
-
 def _heaviest(runs: list[HeavyRun]) -> list[HeavyRun]:
     """Return the groups with the largest positive difference (or probability, for one state)."""
 
@@ -200,8 +186,5 @@ def _heaviest(runs: list[HeavyRun]) -> list[HeavyRun]:
         first, *second = run[1]
         return subtract(first, second[0]) if second else first
 
-    def order(left: HeavyRun, right: HeavyRun) -> int:
-        return compare(weight(right), weight(left))
-
     heavy = [run for run in runs if compare(weight(run), 0) > 0]
-    return sorted(heavy, key=cmp_to_key(order))[:N_RUNS]
+    return sorted(heavy, key=lambda run: _rising(weight(run)), reverse=True)[:N_RUNS]

@@ -5,7 +5,7 @@ Positions come from networkx; they are for the eye, so this is one of the few pl
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from html import escape
 from math import hypot
 
@@ -69,15 +69,15 @@ def _places(graph: Graph) -> tuple[list[Point], float, float]:
 
 def _layers(graph: Graph) -> list[int]:
     """Return for each state its distance from the nearest start; all are reached from one."""
-    distances = {state: 0 for state, node in enumerate(graph.nodes) if node.is_initial}
-    waiting = deque(distances)
-    while waiting:
-        state = waiting.popleft()
-        for source, target, _ in graph.edges:
-            if source == state and target not in distances:
-                distances[target] = distances[state] + 1
-                waiting.append(target)
-    return [distances.get(state, 0) for state in range(len(graph.nodes))]
+    import networkx as nx
+
+    states = range(len(graph.nodes))
+    drawn = nx.DiGraph((source, target) for source, target, _ in graph.edges)
+    drawn.add_nodes_from(states)
+    starts = [state for state in states if graph.nodes[state].is_initial]
+    layers = enumerate(nx.bfs_layers(drawn, starts))
+    distances = {state: layer for layer, members in layers for state in members}
+    return [distances.get(state, 0) for state in states]
 
 
 def _edge(start: Point, end: Point, probability: str) -> str:

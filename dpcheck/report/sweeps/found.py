@@ -11,8 +11,7 @@ from dpcheck.records import dataclass
 from dpcheck.report.characters import visible
 from dpcheck.report.styled import Line, Piece, line
 from dpcheck.report.sweeps.drawings import curve_svg, heat_map_svg
-from dpcheck.report.tables import aligned_lines, cell_text
-from dpcheck.source import escaped
+from dpcheck.report.tables import aligned_lines, cell_text, table_csv
 
 FIRST_CLAIM: Final = 2
 """The line of a unit's first question; each has a line of its own."""
@@ -153,27 +152,17 @@ def sweep_lines(sweep: Sweep) -> Iterator[Line]:
 
 def sweep_csv(sweep: Sweep, _version: str) -> str:
     """Return a sweep as CSV: exact amounts, decimals beside them, and why a unit failed."""
-    import csv
-    import io
-
     said: dict[str, list[str]] = {}
     for at, reason in failures(sweep):
         said.setdefault(at, []).append(reason)
-    stream = io.StringIO()
-    out = csv.writer(stream, lineterminator="\n")
-    header = list(sweep.names)
-    for question in sweep.questions:
-        kind, _, text = question.partition(" ")
-        header += [text, f"{text} (decimal)"] if kind == "compute" else [text]
-    out.writerow([*header, "failure"])
-    for row in sweep.rows:
-        found: list[str] = list(row.values)
-        for question, cell in zip(sweep.questions, _cells(row, len(sweep.questions)), strict=True):
-            found.append(cell.exact if isinstance(cell, Amount) else cell)
-            if question.startswith("compute"):
-                found.append(cell.decimal if isinstance(cell, Amount) else "")
-        out.writerow([*found, escaped("; ".join(said.get(_place(sweep, row), [])))])
-    return stream.getvalue()
+    table, first = sweep_table(sweep), len(sweep.names)
+    rows = [
+        (*cells, "; ".join(said.get(_place(sweep, row), [])))
+        for cells, row in zip(table.rows, sweep.rows, strict=True)
+    ]
+    whole = Table(table.name, (*table.columns, "failure"), tuple(rows))
+    computed = [i for i, asked in enumerate(sweep.questions, first) if asked.startswith("compute")]
+    return table_csv(whole, computed)
 
 
 def sweep_json(sweep: Sweep, version: str) -> str:
