@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cmp_to_key
 from typing import Literal, assert_never
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.check.formulas.closest import closest_pair
 from dpcheck.check.formulas.counterexamples import counterexample
-from dpcheck.check.formulas.truths import Truths
+from dpcheck.check.formulas.truths import LARGE_CHAIN, Truths
 from dpcheck.check.formulas.vacuity import formula_vacuity, path_vacuity
 from dpcheck.check.quantities.event_claims import decide_on_sequences
 from dpcheck.check.quantities.privacy import closest_text, quantity_text, verdict_on
@@ -35,11 +36,18 @@ from dpcheck.check.values.verdicts import (
 from dpcheck.diagnostics.claims import AtSelectsNothing, SeveralStates
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.quantities import DifferentInputs
-from dpcheck.exact import Extended, TooLarge
+from dpcheck.exact import (
+    Extended,
+    MinusInfinity,
+    TooLarge,
+    compare,
+    exact_text,
+    subtract,
+)
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic import claims
 from dpcheck.logic.formula_text import formula_text
-from dpcheck.logic.formulas import Private, Relation, StateFormula
+from dpcheck.logic.formulas import Private, ProbabilityIs, Relation, StateFormula
 from dpcheck.records import replace
 from dpcheck.source import Span
 
@@ -215,7 +223,15 @@ def _coverage(selected: IntArray, truths: Truths) -> Coverage:
 
 
 def _closest(formula: StateFormula, selected: IntArray, truths: Truths) -> tuple[Beside, ...]:
-    """Return the pair closest to the budget of a D that holds at selected[n_selected]."""
+    """Return what comes closest to the budget of a D, or the bound of a P, that holds everywhere.
+
+    That is a pair or a state of selected[n_selected].
+    """
+    if truths.chain.lumped or truths.chain.n_states >= LARGE_CHAIN:
+        return ()
+    if isinstance(formula, ProbabilityIs):
+        values = truths.probabilities(formula.path, selected)
+        return _closest_state(formula.relations, selected, values, truths)
     if not isinstance(formula, Private):
         return ()
     found = closest_pair(formula, truths.pairs_at(selected), truths)
@@ -224,6 +240,28 @@ def _closest(formula: StateFormula, selected: IntArray, truths: Truths) -> tuple
     gap, (first, second) = found
     names = truths.chain.state_text(first), truths.chain.state_text(second)
     return (Beside(closest_text(formula, gap, names, None)),)
+
+
+def _closest_state(
+    relations: Sequence[Relation], selected: IntArray, values: Sequence[Extended], truths: Truths
+) -> tuple[Beside, ...]:
+    """Return which of selected[n_selected] has the value closest to a bound, unless all have it.
+
+    values [n_selected] are within all bounds.
+    """
+    by_size = cmp_to_key(compare)
+    near = [
+        (max(subtract(value, bound), subtract(bound, value), key=by_size), k, comparison, bound)
+        for k, value in enumerate(values)
+        if not isinstance(value, MinusInfinity | None)
+        for comparison, bound in relations
+    ]
+    if all(distance == 0 for distance, *_ in near):
+        return ()
+    _, k, comparison, bound = min(near, key=lambda each: by_size(each[0]))
+    name, amount = truths.chain.state_text(int(selected[k])), bound_amount(values[k])
+    told = f"tightest: {name} with ", amount, f" {comparison} {exact_text(bound)}"
+    return (Beside(Phrase.of(*told)),)
 
 
 def _decide_number(
@@ -285,7 +323,7 @@ def _decide_expectations(
                 continue
             sides = Sides(bound_amount(mean), comparison, number_amount(bound))
             return Outcome(_violated(chain.state_text(state), quantity.text, sides), coverage)
-    return Outcome(Holds(), coverage)
+    return Outcome(Holds(), coverage, beside=_closest_state(relations, selected, found, truths))
 
 
 def _violated(state: str, measured: str, sides: Sides, *probabilities: Amount) -> Violated:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
+from functools import partial
 from itertools import groupby
 from typing import assert_never
 
@@ -33,6 +34,7 @@ LONGEST_IN_TABLE = 9
 _DIGITS_SHOWN = 7
 """Significant digits that a decimal is rounded to for the eye."""
 _ALL_DIGITS = 17  # that an `Amount` has
+_ALIKE = f"(equal in their first {_ALL_DIGITS} digits)"
 _MAX_SHIFT = 10**17
 """Bounds exponents of decimals: the type `Decimal` holds no larger ones."""
 _REPEATED = 3
@@ -48,8 +50,8 @@ _RATIONAL = re.compile(r"-?\d+(/\d+)?")
 # --- numbers -------------------------------------------------------------------------------
 
 
-def amount_text(amount: Amount) -> str:
-    """Return an amount exactly and, where that says more, as a decimal.
+def amount_text(amount: Amount, digits: int = _DIGITS_SHOWN) -> str:
+    """Return an amount exactly and, where that says more, as a decimal of so many digits.
 
     >>> amount_text(Amount("3/4", "0.75")), amount_text(Amount("1/3", "0.33333333333333333"))
     ('3/4 = 0.75', '1/3 ≈ 0.3333333')
@@ -60,8 +62,8 @@ def amount_text(amount: Amount) -> str:
     if exact in (amount.decimal, "inf") or _is_interval(amount):
         return exact
     if len(exact) > _LONGEST:
-        return f"≈ {_rounded(amount.decimal)} (exact: {_length(exact)})"
-    short = _rounded(amount.decimal)
+        return f"≈ {_rounded(amount.decimal, digits)} (exact: {_length(exact)})"
+    short = _rounded(amount.decimal, digits)
     return exact if exact == short else f"{exact} {'=' if _is_same(exact, short) else '≈'} {short}"
 
 
@@ -134,9 +136,20 @@ def equation_text(equation: str) -> str:
     return f"{first[0] if first else ''}... ({n_terms} terms; the JSON answer has all)"
 
 
-def phrase_text(phrase: Phrase, written: Callable[[Amount], str] = amount_text) -> str:
-    """Return a phrase, its numbers `written` as they are alone: with a decimal beside them."""
-    return _written(phrase, written)
+def phrase_text(phrase: Phrase, written: Callable[[Amount], str] | None = None) -> str:
+    """Return a phrase, its numbers `written` so, or as they are alone: with a decimal beside them.
+
+    These have as many digits as tell them apart.
+
+    >>> low, high = Amount("1" * 99, "0.25000000010000000"), Amount("2" * 99, "0.25000000020000000")
+    >>> phrase_text(Phrase.of("between ", low, " and ", high))
+    'between ≈ 0.2500000001 (exact: 99 digits) and ≈ 0.2500000002 (exact: 99 digits)'
+    """
+    if written is not None:
+        return _written(phrase, written)
+    digits = _digits_apart([part for part in phrase.parts if isinstance(part, Amount)])
+    text = _written(phrase, partial(amount_text, digits=digits or _ALL_DIGITS))
+    return text if digits else f"{text} {_ALIKE}"
 
 
 def requirement_text(requirement: Phrase, sides: Sides | None) -> str:
@@ -156,12 +169,20 @@ def _fact(sides: Sides) -> str:
 
     Of values that no decimal at hand tells apart only this is said.
     """
+    digits = _digits_apart([sides.left, sides.right])
+    if digits is None:
+        return f"      {_ALIKE}"
+    left, right = (_rounded(each.decimal, digits) for each in (sides.left, sides.right))
+    return "" if left == right else f"      {left} {OPPOSITE[sides.comparison]} {right}"
+
+
+def _digits_apart(amounts: Sequence[Amount]) -> int | None:
+    """Return how many digits tell different numbers apart; None where there are not so many."""
+    n_different = len({each.exact for each in amounts})
     for digits in range(_DIGITS_SHOWN, _ALL_DIGITS + 1):
-        left, right = (_rounded(each.decimal, digits) for each in (sides.left, sides.right))
-        if left != right:
-            return f"      {left} {OPPOSITE[sides.comparison]} {right}"
-    is_same = sides.left.exact == sides.right.exact
-    return "" if is_same else f"      (equal in their first {_ALL_DIGITS} digits)"
+        if len({_rounded(each.decimal, digits) for each in amounts}) >= n_different:
+            return digits
+    return None
 
 
 def _written(phrase: Phrase, written: Callable[[Amount], str]) -> str:

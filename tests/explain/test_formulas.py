@@ -178,3 +178,26 @@ def test_a_run_is_not_told_by_outputs_that_do_not_decide_a_formula(tmp_path):
     (found,) = explained(text, tmp_path)
     assert found.runs[0].right.exact == "0"
     assert found.run is None
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        ("P>=1/8 [ X output = a ]", "x = 0 with 1/6 >= 1/8"),
+        ("P<=2/3 [ X output = a ]", "x = 2 with 1/2 <= 2/3"),
+        ("P in [1/10, 51/100] [ X output = a ]", "x = 2 with 1/2 <= 51/100"),
+        ("E>=0 [ if output = a then 1 else 0 ]", "x = 0 with 1/6 >= 0"),
+        ("P>=1 [ X (output = a | output = b) ]", None),
+    ],
+)
+def test_a_claim_that_holds_says_which_input_comes_closest(claim, said, tmp_path):
+    text = f"""mechanism m {{
+      input x in 0..2
+      adjacent all
+      y ~ {{a: (x + 1)/6, b: (5 - x)/6}}
+      output y
+    }}
+    check m: {claim}"""
+    (answer,) = answers(text, tmp_path)
+    beside = [str(each.text) for each in answer.outcome.beside]
+    assert beside == ([] if said is None else [f"tightest: {said}"])

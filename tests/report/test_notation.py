@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from dpcheck.check.values.verdicts import Amount, OutputSequence, Phrase, Sides
 from dpcheck.report.notation import (
     amount_text,
+    phrase_text,
     requirement_text,
     sequence_text,
     short_text,
@@ -63,3 +64,11 @@ def test_almost_one_is_not_one():
 def test_tiny_and_huge_decimals_keep_their_exponent():
     assert amount_text(Amount("exp(-100)", "3.7200759760208360e-44")) == "exp(-100) ≈ 3.720076e-44"
     assert amount_text(Amount("inf", "inf")) == "inf"
+
+
+def test_bounds_that_no_decimal_tells_apart_say_so():
+    low, high = (Amount(digit * 99, "0.25000000000000001") for digit in "12")
+    text = phrase_text(Phrase.of("between ", low, " and ", high))
+    assert text.endswith(" (equal in their first 17 digits)")
+    assert text.count("0.25000000000000001") == 2
+    assert "equal" not in phrase_text(Phrase.of("between ", low, " and ", low))

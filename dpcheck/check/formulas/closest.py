@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcheck.chain.chain import IntArray
 from dpcheck.check.evidence.float_probabilities import FloatArray
-from dpcheck.check.formulas.truths import LARGE_CHAIN, Truths
+from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.exact import UNIT_ROUNDOFF, compare, exp_float_bounds, multiply
 from dpcheck.logic.formulas import Private
@@ -21,10 +21,8 @@ def closest_pair(
     """Return the closest of pairs [n_pairs, 2], the likelier side first, with its probabilities.
 
     For δ = 0 its ratio is the largest, else its p - e^ε q. None where both sides are alike
-    everywhere, where exact values are too long, and in large chains, where they take too long.
+    everywhere, and where exact values are too long.
     """
-    if truths.chain.lumped or truths.chain.n_states >= LARGE_CHAIN:
-        return None
     estimated = truths.estimates(formula.path, pairs)
     if estimated is not None:
         pairs = pairs[_may_be_closest(formula, *estimated)]
