@@ -7,11 +7,9 @@ fewer than processes, what is long in one claim is spread over those that are le
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
 
-from dpcheck.cli.workers import Over, Stopped, Work, pooled, spread
+from dpcheck.cli.workers import Over, Stopped, Tell, Work, in_order, spread, supervised
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.limits import Limit
 from dpcheck.pipeline import run
@@ -19,9 +17,7 @@ from dpcheck.pipeline.options import WHOLE, Options, Part
 from dpcheck.pipeline.sources.files import ModelPath, model_paths
 from dpcheck.pipeline.stopped import after_limit
 from dpcheck.records import dataclass, replace
-from dpcheck.report.answers import Event, FileDone, FileRead, Reading, Started
-from dpcheck.report.characters import visible
-from dpcheck.report.live import work_text
+from dpcheck.report.answers import Event, FileDone, FileRead, Reading
 
 PIECES_A_JOB = 4
 """Files are taken apart until there are so many pieces for every process: they differ in length."""
@@ -30,8 +26,6 @@ Ends = tuple[
     Callable[[Sequence[Event], Stopped], tuple[Sequence[Event], bool]], Callable[[Event], bool]
 ]
 """What there is to tell of a worker that was stopped, and which events are a worker's last."""
-
-Tell = Callable[[str], None] | None
 
 
 def jobs_events(
@@ -51,7 +45,8 @@ def jobs_events(
     pieces = [_Piece(path, Part(k, n_parts), for_each) for path in paths for k in range(n_parts)]
     read: dict[str, FileRead] = {}
     is_sound, n_over = not mistakes, 0
-    for number, event in _in_order([piece.work(ends) for piece in pieces], options, tell):
+    works = [piece.work(ends) for piece in pieces]
+    for number, event in in_order(works, options.jobs, options.limits, tell):
         if isinstance(event, Over):
             n_over = number + 1
         for shown in pieces[number].shown(event, read):
@@ -66,9 +61,7 @@ def jobs_events(
     elif not late:
         known = paths, list(read.values()), options, run.library_of(options)
         work = Work[Event](lambda _: run.closing_events(*known, is_sound=is_sound), *ends)
-        yield from (
-            event for _, event in _in_order([work], options, tell) if not isinstance(event, Over)
-        )
+        yield from supervised(work, options.limits, tell)
 
 
 @dataclass(eq=False)
@@ -144,29 +137,6 @@ def _wrong_definitions(
         yield from (*mistakes, *run.undeclared(definitions, closures, options.optional))
 
     if options.definitions:
-        for _, event in _in_order([Work[Event](events, *ends)], options, tell):
+        for event in supervised(Work[Event](events, *ends), options.limits, tell):
             if isinstance(event, Mistake) and event.severity == "error":
                 yield event
-
-
-def _in_order(
-    works: Sequence[Work[Event]], options: Options, tell: Tell
-) -> Generator[tuple[int, Event | Over], None, None]:
-    """Yield what pieces of work find, one piece after the other, and where one is over."""
-    held: defaultdict[int, list[Event | Over]] = defaultdict(list)
-    current, at = 0, "looking for files"
-
-    def waiting(number: int, seconds: float) -> None:
-        if tell is not None and number == current:
-            tell(f"after {seconds:g} s still {visible(at)}")
-
-    found = pooled(works, options.jobs, options.limits, waiting)
-    with closing(found):
-        for number, event in found:
-            held[number].append(event)
-            while held[current]:
-                told = held[current].pop(0)
-                if isinstance(told, Reading | Started):
-                    at = work_text(told)
-                yield current, told
-                current += isinstance(told, Over)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from dpcheck.check.values.verdicts import Phrase, Undecided
-from dpcheck.cli.workers import Stopped, Work, supervised
+from dpcheck.cli.workers import Stopped, Tell, Work, supervised
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.limits import LimitReached, RunLimits
 from dpcheck.pipeline.options import Options, Overviewed
 from dpcheck.pipeline.stopped import after_crash, after_limit, run_stopped
 from dpcheck.records import replace
-from dpcheck.report.answers import Answer, Crash, Event, Reading, Started
-from dpcheck.report.characters import visible
-from dpcheck.report.live import work_text
+from dpcheck.report.answers import Answer, Crash, Event, Reading
 
 if TYPE_CHECKING:
     from dpcheck.report.overview import Overview
@@ -24,8 +21,6 @@ T = TypeVar("T")
 
 Found: TypeAlias = "Event | Overview"
 PmfEvent = str | Reading | Mistake | Crash | Undecided
-Tell = Callable[[str], None] | None
-"""Takes a line now and then where one thing takes long."""
 
 
 def check_events(
@@ -42,7 +37,7 @@ def check_events(
 
         return check_paths(paths, options, told)
 
-    return _told(Work(found, _after, _is_short_of_memory), options.limits, tell)
+    return supervised(Work(found, _after, _is_short_of_memory), options.limits, tell)
 
 
 def overviews(asked: Overviewed, tell: Tell) -> Generator[Found, None, None]:
@@ -53,7 +48,7 @@ def overviews(asked: Overviewed, tell: Tell) -> Generator[Found, None, None]:
 
         return overview_events(asked, told)
 
-    return _told(Work(found, _after, _is_short_of_memory), asked.options.limits, tell)
+    return supervised(Work(found, _after, _is_short_of_memory), asked.options.limits, tell)
 
 
 def pmf_events(
@@ -79,7 +74,7 @@ def pmf_events(
         found = Crash(path, end.said) if end.limit is None else Undecided(end.limit)
         return (found,), False
 
-    return _told(Work(table, stopped, lambda _event: False), limits, tell)
+    return supervised(Work(table, stopped, lambda _event: False), limits, tell)
 
 
 def unit_answer(unit: str) -> str:
@@ -91,22 +86,7 @@ def unit_answer(unit: str) -> str:
     found = read_unit(unit)
     limits = RunLimits() if isinstance(found, Mistake) else limits_of(found)
     work = Work[Event](lambda told: unit_events(unit, told), _after, _is_short_of_memory)
-    return json_text(summary_of(_told(work, limits, None)))
-
-
-def _told(work: Work[T], limits: RunLimits, tell: Tell) -> Generator[T, None, None]:
-    """Yield what is found; where nothing is for a while, `tell` what goes on."""
-    at = "looking for files"
-
-    def waiting(seconds: float) -> None:
-        if tell is not None:
-            tell(f"after {seconds:g} s still {visible(at)}")
-
-    with closing(supervised(work, limits, waiting)) as events:
-        for event in events:
-            if isinstance(event, Reading | Started):
-                at = work_text(event)
-            yield event
+    return json_text(summary_of(supervised(work, limits, None)))
 
 
 def _after(told: Sequence[Found], stopped: Stopped) -> tuple[Sequence[Event], bool]:

@@ -24,6 +24,7 @@ import select
 import signal
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from functools import partial
@@ -36,6 +37,9 @@ from dpcheck.cli.signals import interrupt_work
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.limits import Limit, LimitReached, RunLimits, with_deep_stack
 from dpcheck.records import dataclass, replace
+from dpcheck.report.answers import Reading, Started
+from dpcheck.report.characters import visible
+from dpcheck.report.live import work_text
 from dpcheck.report.told import ToldMistake, told
 from dpcheck.source import SourceText
 
@@ -52,6 +56,10 @@ FIRST_WAIT = 10.0
 
 _FAILED, _OUT_OF_MEMORY = 1, 2
 _LENGTH = 8  # bytes in front of every message
+
+
+Tell = Callable[[str], None] | None
+"""Takes a line now and then where one thing takes long."""
 
 
 @dataclass(frozen=True)
@@ -80,26 +88,47 @@ class Work(Generic[T]):
     is_last: Callable[[T], bool]
 
 
-def supervised(
-    work: Work[T], limits: RunLimits, waiting: Callable[[float], None]
-) -> Generator[T, None, None]:
-    """Yield what the work finds; it is done by workers, one after the other.
-
-    `waiting` is called now and then with how long nothing was told, [s].
-    """
-    found = pooled([work], 1, limits, lambda _, seconds: waiting(seconds))
-    with closing(found):
-        for _, event in found:
-            if not isinstance(event, Over):
-                yield event
-
-
 @dataclass(frozen=True)
 class Over:
     """A piece of work has nothing more to tell."""
 
 
 OVER = Over()
+
+
+def supervised(work: Work[T], limits: RunLimits, tell: Tell) -> Generator[T, None, None]:
+    """Yield what the work finds; it is done by workers, one after the other."""
+    found = in_order([work], 1, limits, tell)
+    with closing(found):
+        for _, event in found:
+            if not isinstance(event, Over):
+                yield event
+
+
+def in_order(
+    works: Sequence[Work[T]], jobs: int, limits: RunLimits, tell: Tell
+) -> Generator[tuple[int, T | Over], None, None]:
+    """Yield what pieces of work find, one piece after the other, and where one is over.
+
+    Where nothing is found for a while, `tell` what goes on.
+    """
+    held: defaultdict[int, list[T | Over]] = defaultdict(list)
+    current, at = 0, "looking for files"
+
+    def waiting(number: int, seconds: float) -> None:
+        if tell is not None and number == current:
+            tell(f"after {seconds:g} s still {visible(at)}")
+
+    found = pooled(works, jobs, limits, waiting)
+    with closing(found):
+        for number, event in found:
+            held[number].append(event)
+            while held[current]:
+                first = held[current].pop(0)
+                if isinstance(first, Reading | Started):
+                    at = work_text(first)
+                yield current, first
+                current += isinstance(first, Over)
 
 
 def pooled(

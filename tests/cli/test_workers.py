@@ -107,7 +107,7 @@ def stops(limits, *steps):
 
     heard = []
     work = Work(events, lambda told, stopped: ((stopped,), True), lambda _event: False)
-    heard.extend(supervised(work, limits, lambda _seconds: None))
+    heard.extend(supervised(work, limits, None))
     return heard
 
 
@@ -178,7 +178,7 @@ def test_what_a_worker_imports_first_is_not_held_against_its_time(monkeypatch):
 
     work = Work(events, lambda _told, stopped: ((stopped,), False), lambda _event: False)
     limits = RunLimits(timeout=0.1, deadline=time.monotonic() + 0.1)
-    assert list(supervised(work, limits, lambda _seconds: None)) == ["decided"]
+    assert list(supervised(work, limits, None)) == ["decided"]
 
 
 def test_the_parent_imports_nothing_that_decides(tmp_path):
@@ -218,12 +218,13 @@ def test_long_silence_is_told_again_and_again(monkeypatch):
     heard = []
     work = Work(lambda _told: iter([time.sleep(2)]), lambda *_: ((), False), lambda _event: False)
     list(supervised(work, RunLimits(), heard.append))
-    assert heard[:3] == [0.1, 0.2, 0.4]
+    waited = [f"after {seconds} s still looking for files" for seconds in (0.1, 0.2, 0.4)]
+    assert heard[:3] == waited
 
 
 def test_no_worker_is_left_when_nobody_listens_any_more():
     work = Work(lambda _told: iter(os.getpid, 0), lambda *_: ((), False), lambda _e: False)
-    events = supervised(work, RunLimits(), lambda _seconds: None)
+    events = supervised(work, RunLimits(), None)
     worker = next(events)
     events.close()
     with pytest.raises(ProcessLookupError):
