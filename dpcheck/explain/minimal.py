@@ -19,8 +19,8 @@ import numpy as np
 
 from dpcheck.chain.arrays import marked
 from dpcheck.chain.chain import BoolArray, IntArray
+from dpcheck.check.evidence.blocks import Block
 from dpcheck.check.evidence.float_probabilities import FloatArray
-from dpcheck.check.evidence.paired_rows import Block
 from dpcheck.check.evidence.table_evidence import TableEvidence
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.exact import UNIT_ROUNDOFF, Budget, Number, add, excess_sign, float_bounds, subtract

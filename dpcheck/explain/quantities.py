@@ -11,7 +11,7 @@ import numpy as np
 
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.chain.sets import distinct
-from dpcheck.check.evidence.paired_rows import Block
+from dpcheck.check.evidence.blocks import Block
 from dpcheck.check.evidence.sequences import sequence_table
 from dpcheck.check.evidence.table_evidence import TableEvidence
 from dpcheck.check.quantities.decide_quantity import error_laws, largest_errors, most_guessable

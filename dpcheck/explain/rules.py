@@ -13,8 +13,8 @@ from itertools import combinations, islice
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray
+from dpcheck.check.evidence.blocks import Block
 from dpcheck.check.evidence.float_probabilities import FloatArray
-from dpcheck.check.evidence.paired_rows import Block
 from dpcheck.check.values.amounts import number_amount, ratio_amount
 from dpcheck.check.values.exp_factor import EventGap
 from dpcheck.exact import excess_sign, exp_float_bounds, float_bounds

@@ -14,7 +14,8 @@ from mpmath import exp, mpf
 import dpcheck
 from dpcheck.check.evidence import futures
 from dpcheck.check.evidence.endless import EndlessPrefixes
-from dpcheck.check.evidence.merged_prefixes import MergedEvidence, merge_prefixes
+from dpcheck.check.evidence.merged_evidence import MergedEvidence
+from dpcheck.check.evidence.merged_prefixes import merge_prefixes
 from dpcheck.check.values.exp_factor import ExpFactor
 from dpcheck.check.values.verdicts import Value, Violated
 from dpcheck.exact import divide

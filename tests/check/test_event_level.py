@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcheck.check.evidence.merged_prefixes import MergedEvidence, merge_prefixes
+from dpcheck.check.evidence.merged_evidence import MergedEvidence
+from dpcheck.check.evidence.merged_prefixes import merge_prefixes
 from dpcheck.check.evidence.paired_rows import PairedRows
 from dpcheck.check.evidence.sequences import sequence_table
 from dpcheck.check.evidence.table_evidence import TableEvidence

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from flint import fmpq
 
-from dpcheck.check.evidence.paired_rows import Block
+from dpcheck.check.evidence.blocks import Block
 from tests.checking import check_text
 
 # As floats, 0.1 + 0.2 is larger than 0.3 + 10^-18; exactly it is smaller.

@@ -30,42 +30,21 @@ events show bounds ε and δ from above (post-processing), and by less the later
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from functools import cached_property, cmp_to_key
-from heapq import nlargest
-from typing import Any
+from functools import cached_property
 
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.chain.graph import Graph, graph_from, strong_components, topological_layers
 from dpcheck.chain.sets import distinct
 from dpcheck.check.evidence import futures
 from dpcheck.check.evidence.directions import EQUAL, Directions
-from dpcheck.check.values.event_text import (
-    DIVERGED,
-    GOES_ON,
-    MAX_LISTED,
-    N_RUNS,
-    STOPPED,
-    EventText,
-    by_value,
-    many_sequences,
-    output_sequence,
-)
-from dpcheck.check.values.exp_factor import EventGap, ExpFactor
-from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.exact import (
     Number,
     Whole,
     common_row,
-    compare,
-    divide,
     exact_quotient,
-    excess_sign,
-    multiply,
     number,
     solve_linear,
-    subtract,
     whole_gcd,
     whole_lcm,
 )
@@ -75,21 +54,11 @@ from dpcheck.records import dataclass, field
 
 Edge = tuple[futures.Label, Whole, int]
 Scaled = tuple[Whole, Whole, Whole]
-Wanted = Callable[[Whole, Whole], bool]
-Better = Callable[[EventGap, EventGap], bool]
 Masses = list[tuple[Number, Number]]
-_MANY = 10**18
-"""So many sequences are not counted for people."""
-_UNSEEN = -3
+UNSEEN = -3
 """The label of what is no output: a state that is shown, or the way out of a cycle."""
-_FEW_ROOTS = 8
-"""So few pairs keep a profile each; of more, all are summed in one pass over the graph."""
 _MAX_ELIMINATED = 400
 """Nodes on one cycle: their equations are solved exactly in about a second."""
-_TURNS = 64
-"""Outputs more than there are nodes, along which sequences through cycles are looked for."""
-_BEAM = 8
-"""Runs that are followed at once in search of the heaviest: a display, not a verdict."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,33 +89,38 @@ class MergedPrefixes:
         """Return the scale and the edges of a node, each of one output."""
         return self.steps.get(node) or (self.scales[node], self.edges[node])
 
-    def event_masses(self, event: AbstractSet[int], limits: Limits) -> list[tuple[Number, Number]]:
+    def event_masses(self, event: AbstractSet[int], limits: Limits) -> Masses:
         """Return per root the probabilities of an event, a set of leaves, from both sides."""
-        if len(self.roots) <= _FEW_ROOTS:
-            return [self._mass_in(profile, event) for profile in self._profiles]
-        below = self._masses_below(event, limits)
-        scaled = [below[root] for root in self.roots]
+        found: dict[int, Scaled] = {}
+        for at, node in enumerate(self.order.tolist()):
+            if at % futures.CHECKED_EVERY == 0:
+                limits.check_time("privacy losses added up")
+            leaf = self.leaves[node]
+            if leaf is not None:
+                found[node] = (*leaf, 1) if node in event else (0, 0, 1)
+                continue
+            p_mass: tuple[Whole, Whole] | None = None
+            q_mass: tuple[Whole, Whole] | None = None
+            for _, factor, child in self.edges[node]:
+                p, q, scale = found[child]
+                p_mass = _sum(p_mass, (factor * p, scale))
+                q_mass = _sum(q_mass, (factor * q, scale))
+            if p_mass is None or q_mass is None:
+                found[node] = (0, 0, 1)
+            else:
+                found[node] = p_mass[0], q_mass[0], p_mass[1] * self.scales[node]
+        scaled = [found[root] for root in self.roots]
         return [(number(p, scale), number(q, scale)) for p, q, scale in scaled]
 
     def losses(self, pair: int) -> LossDistribution:
         """Return the privacy losses of a pair: the leaves below its root, by ratio."""
-        profile = self._profiles[pair] if len(self.roots) <= _FEW_ROOTS else None
-        profile = self._profile(self.roots[pair]) if profile is None else profile
+        profile = self._profile(self.roots[pair])
         return LossDistribution.of(
             (number(above * p, below), number(above * q, below))
             for node, p, q in self.leaf_nodes
             if node in profile
             for above, below in [profile[node]]
         )
-
-    def mass_below(self, root: int, event: AbstractSet[int]) -> tuple[Number, Number]:
-        """Return the probabilities of an event from both sides of one root."""
-        return self._mass_in(self._profile(root), event)
-
-    @cached_property
-    def _profiles(self) -> list[dict[int, tuple[Whole, Whole]]]:
-        """Per root the leaves below it with their weights: the distribution of its losses."""
-        return [self._profile(root) for root in self.roots]
 
     def _profile(self, root: int) -> dict[int, tuple[Whole, Whole]]:
         """Return the weights (numerator, denominator) of the leaves below a root.
@@ -166,41 +140,6 @@ class MergedPrefixes:
             for _, factor, child in self.edges[node]:
                 weights[child] = _sum(weights.get(child), (above * factor, below))
         return profile
-
-    def _mass_in(
-        self, profile: dict[int, tuple[Whole, Whole]], event: AbstractSet[int]
-    ) -> tuple[Number, Number]:
-        """Return the probabilities of an event from both sides, by a root's profile."""
-        p_mass: tuple[Whole, Whole] | None = None
-        q_mass: tuple[Whole, Whole] | None = None
-        for node, p, q in self.leaf_nodes:
-            if node in event and node in profile:
-                above, below = profile[node]
-                p_mass = _sum(p_mass, (above * p, below))
-                q_mass = _sum(q_mass, (above * q, below))
-        return number(*(p_mass or (0, 1))), number(*(q_mass or (0, 1)))
-
-    def _masses_below(self, event: AbstractSet[int], limits: Limits) -> dict[int, Scaled]:
-        """Return per node the weights of an event's leaves below it, from both sides, scaled."""
-        found: dict[int, Scaled] = {}
-        for at, node in enumerate(self.order.tolist()):
-            if at % futures.CHECKED_EVERY == 0:
-                limits.check_time("privacy losses added up")
-            leaf = self.leaves[node]
-            if leaf is not None:
-                found[node] = (*leaf, 1) if node in event else (0, 0, 1)
-                continue
-            p_mass: tuple[Whole, Whole] | None = None
-            q_mass: tuple[Whole, Whole] | None = None
-            for _, factor, child in self.edges[node]:
-                p, q, scale = found[child]
-                p_mass = _sum(p_mass, (factor * p, scale))
-                q_mass = _sum(q_mass, (factor * q, scale))
-            if p_mass is None or q_mass is None:
-                found[node] = (0, 0, 1)
-            else:
-                found[node] = p_mass[0], q_mass[0], p_mass[1] * self.scales[node]
-        return found
 
 
 def _sum(left: tuple[Whole, Whole] | None, right: tuple[Whole, Whole]) -> tuple[Whole, Whole]:
@@ -369,7 +308,7 @@ class _Builder:
         mu, nu = map(dict, self.directions.beliefs[direction])
         for s in {**mu, **nu}:
             leaf, divisor = self._scaled_leaf(p * mu.get(s, 0), q * nu.get(s, 0))
-            self.edges[node].append((_UNSEEN, divisor, leaf))
+            self.edges[node].append((UNSEEN, divisor, leaf))
 
     def leave_cycles(self) -> bool:
         """Replace edges along cycles by those that leave them; False if some are too many."""
@@ -398,7 +337,7 @@ class _Builder:
         leaves = set()
         for node in group:
             leaf, divisor = self._scaled_leaf(*self.masses[node])
-            self.edges[node], self.scales[node] = [(_UNSEEN, divisor, leaf)], 1
+            self.edges[node], self.scales[node] = [(UNSEEN, divisor, leaf)], 1
             leaves.add(leaf)
         assert len(leaves) == 1, "a martingale that stays among finitely many values is constant"
 
@@ -419,7 +358,7 @@ class _Builder:
         for node, row in zip(group, rows, strict=True):
             self.steps[node] = self.scales[node], self.edges[node]
             numerators, self.scales[node] = common_row(row)
-            self.edges[node] = [(_UNSEEN, weight, child) for child, weight in numerators.items()]
+            self.edges[node] = [(UNSEEN, weight, child) for child, weight in numerators.items()]
 
 
 def check_number(n_found: int, limits: Limits) -> None:
@@ -428,210 +367,3 @@ def check_number(n_found: int, limits: Limits) -> None:
         limit = Limit("states", limits.max_states // 5, "merged prefixes of outputs")
         charged = f"five states of the {limits.max_states} allowed are charged for each"
         raise LimitReached(limit, charged)
-
-
-def _number(weight: Whole) -> Number:
-    """Return a weight as a number."""
-    return weight if isinstance(weight, int) else number(weight)
-
-
-@dataclass(frozen=True, eq=False)
-class MergedEvidence:
-    """What a loss graph says about its pairs of neighbors."""
-
-    graph: MergedPrefixes
-    output_text: Callable[[int], str]
-    limits: Limits = field(default_factory=Limits)
-
-    def worst_ratio(self) -> EventGap | None:
-        """Return the event of all sequences with the largest ratio, in a pair that has some.
-
-        Of few pairs it is the one where the event is likeliest. None where every ratio is 1.
-        """
-        worst = self._worst_loss()
-        if worst == (1, 1):
-            return None
-        if len(self.graph.roots) > _FEW_ROOTS:
-            return self._first(lambda p, q: (p, q) == worst)
-        return self._best(lambda p, q: (p, q) == worst, likelier)
-
-    def _worst_loss(self) -> tuple[Whole, Whole]:
-        """Return the sides of the largest ratio of a leaf, in lowest terms; from 1 : 1 on."""
-        worst: tuple[Whole, Whole] = 1, 1
-        for _, first, second in self.graph.leaf_nodes:
-            for p, q in ((first, second), (second, first)):
-                if p * worst[1] > worst[0] * q:
-                    worst = p, q
-        return worst
-
-    def worst_gap(self, factor: ExpFactor) -> EventGap | None:
-        """Return p - E q, the largest over all events, pairs and directions."""
-        return self._best(exceeding(factor), lambda a, b: a.exceeds(b, factor))
-
-    def event_text(self, gap: EventGap, factor: ExpFactor | None) -> EventText:
-        """Return a gap's event in words, and sequences that carry much of it."""
-        event = self._event(wanted_of(gap, factor), is_forward=gap.is_forward)
-        root = self.graph.roots[gap.pair]
-        runs = self._heavy_runs(root, event, is_forward=gap.is_forward)
-        n_sequences = self._n_sequences(event, root)
-        if n_sequences is None or n_sequences > MAX_LISTED:
-            n_told = n_sequences if (n_sequences or 0) < _MANY else None
-            return EventText(many_sequences(n_told, gap, factor), runs, n_told)
-        return EventText(by_value(self._sequences(root, event)), runs)
-
-    def _n_sequences(self, event: AbstractSet[int], root: int) -> int | None:
-        """Return how many sequences lead to an event; None where some have no end, or no words."""
-        found = [0] * len(self.graph.edges)
-        for node in self.graph.order.tolist():
-            row = self.graph.edges[node]
-            if any(label == _UNSEEN for label, _, _ in row):
-                return None
-            found[node] = (node in event) + sum(found[child] for _, _, child in row)
-        return found[root]
-
-    def _sequences(self, root: int, event: AbstractSet[int]) -> Iterator[OutputSequence]:
-        """Yield the sequences that lead to an event."""
-        reaching, waiting = self._reaching(event), [(tuple[futures.Label, ...](), root)]
-        for shown, node in waiting:
-            if node in event:
-                yield self._shown(shown)
-            row = self.graph.edges[node]
-            waiting += [((*shown, label), child) for label, _, child in row if reaching[child]]
-
-    def _event(self, wanted: Wanted, *, is_forward: bool) -> AbstractSet[int]:
-        """Return the leaves whose loss is wanted, seen from the first or from the second side."""
-        return {
-            node
-            for node, p, q in self.graph.leaf_nodes
-            if (wanted(p, q) if is_forward else wanted(q, p))
-        }
-
-    def _first(self, wanted: Wanted) -> EventGap:
-        """Return the event of wanted leaves in the first pair that reaches one."""
-        for is_forward in (True, False):
-            event = self._event(wanted, is_forward=is_forward)
-            reaching = self._reaching(event)
-            for pair, root in enumerate(self.graph.roots):
-                if reaching[root]:
-                    first, second = self.graph.mass_below(root, event)
-                    p, q = (first, second) if is_forward else (second, first)
-                    return EventGap(p, q, pair, is_forward)
-        raise AssertionError("every leaf is below some pair")
-
-    def _best(self, wanted: Wanted, is_better: Better) -> EventGap | None:
-        """Return the best event of wanted leaves over all pairs, directions, and strategies."""
-        sides = {side: self._masses(wanted, is_better, is_forward=side) for side in (True, False)}
-        return best_gap(sides, is_better)
-
-    def _masses(
-        self,
-        wanted: Wanted,
-        is_better: Better,  # noqa: ARG002 - for those who choose
-        *,
-        is_forward: bool,
-    ) -> Masses:
-        """Return per pair the probabilities p and q of wanted leaves, [n_pairs]."""
-        masses = self.graph.event_masses(self._event(wanted, is_forward=is_forward), self.limits)
-        return masses if is_forward else [(p, q) for q, p in masses]
-
-    def _heavy_runs(
-        self, root: int, event: AbstractSet[int], *, is_forward: bool
-    ) -> tuple[tuple[OutputSequence, Number, Number], ...]:
-        """Return heavy sequences of an event: a beam search along prefixes that can reach it."""
-        reaching = self._reaching(event)
-        beam: list[tuple[tuple[futures.Label, ...], Number, int]] = [((), 1, root)]
-        found: list[tuple[OutputSequence, Number, Number]] = []
-        for _ in range(len(self.graph.edges) + _TURNS):
-            following: list[tuple[tuple[futures.Label, ...], Number, int]] = []
-            for shown, weight, node in beam:
-                leaf = self.graph.leaves[node]
-                if leaf is not None:
-                    p, q = (multiply(weight, _number(each)) for each in leaf)
-                    run = self._shown(shown)
-                    found.append((run, p, q) if is_forward else (run, q, p))
-                    continue
-                scale, edges = self.graph.one_output(node)
-                for label, factor, child in edges:
-                    if reaching[child]:
-                        below = multiply(weight, number(factor, scale))
-                        following.append(((*shown, label), below, child))
-            if not following or (len(found) >= N_RUNS and self.graph.steps):
-                break
-            beam = nlargest(_BEAM, following, key=cmp_to_key(self._lighter(is_forward)))
-        return tuple(nlargest(N_RUNS, found, key=cmp_to_key(_less_different)))
-
-    def _lighter(
-        self, is_forward: bool
-    ) -> Callable[[tuple[Any, Number, int], tuple[Any, Number, int]], int]:
-        """Return a comparison of prefixes by their probability on the side of p."""
-        side = 0 if is_forward else 1
-
-        def order(left: tuple[Any, Number, int], right: tuple[Any, Number, int]) -> int:
-            masses = self.graph.masses
-            return compare(
-                multiply(left[1], _number(masses[left[2]][side])),
-                multiply(right[1], _number(masses[right[2]][side])),
-            )
-
-        return order
-
-    def _reaching(self, event: AbstractSet[int]) -> list[bool]:
-        """Return per node whether some leaf of an event is below it."""
-        reaching = [False] * len(self.graph.edges)
-        for node in self.graph.order.tolist():
-            reaching[node] = node in event or any(
-                reaching[child] for _, _, child in self.graph.edges[node]
-            )
-        return reaching
-
-    def _shown(self, labels: tuple[futures.Label, ...]) -> OutputSequence:
-        """Return a sequence of labels as outputs and an ending."""
-        outputs = [self.output_text(label) for label in labels if label >= 0]
-        if labels and labels[-1] == futures.STOPS:
-            return output_sequence(outputs, STOPPED)
-        if labels and labels[-1] == futures.GOES_SILENT:
-            return output_sequence(outputs, DIVERGED)
-        return output_sequence(outputs, GOES_ON)
-
-
-def best_gap(sides: Mapping[bool, Masses], is_better: Better) -> EventGap | None:
-    """Return the best gap of events that are possible, of p and q seen from both sides."""
-    best: EventGap | None = None
-    for is_forward, masses in sides.items():
-        for pair, (p, q) in enumerate(masses):
-            gap = EventGap(p, q, pair, is_forward)
-            if p != 0 and (best is None or is_better(gap, best)):
-                best = gap
-    return best
-
-
-def exceeding(factor: ExpFactor) -> Wanted:
-    """Return whether p > E q."""
-    return lambda p, q: excess_sign(_number(p), _number(q), factor.epsilon) > 0
-
-
-def wanted_of(gap: EventGap, factor: ExpFactor | None) -> Wanted:
-    """Return which leaves belong to the event of a gap; without a factor, of the gap's ratio."""
-    if factor is not None:
-        return exceeding(factor)
-    if gap.q == 0:
-        return without_counterpart
-    ratio = divide(gap.p, gap.q)
-    return lambda p, q: q != 0 and number(p, q) == ratio
-
-
-def likelier(left: EventGap, right: EventGap) -> bool:
-    """Return whether the event of the left gap is likelier on the side of p."""
-    return compare(left.p, right.p) > 0
-
-
-def without_counterpart(p: Whole, q: Whole) -> bool:
-    """Return whether q is 0 and p is not."""
-    return q == 0 and p != 0
-
-
-def _less_different(
-    left: tuple[OutputSequence, Number, Number], right: tuple[OutputSequence, Number, Number]
-) -> int:
-    """Compare two sequences by p - q."""
-    return compare(subtract(left[1], left[2]), subtract(right[1], right[2]))

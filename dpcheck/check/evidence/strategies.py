@@ -27,12 +27,9 @@ from functools import cmp_to_key
 from itertools import groupby
 
 from dpcheck.check.evidence.futures import Label
-from dpcheck.check.evidence.merged_prefixes import (
+from dpcheck.check.evidence.merged_evidence import (
     Better,
-    Edge,
-    Masses,
     MergedEvidence,
-    MergedPrefixes,
     Wanted,
     best_gap,
     exceeding,
@@ -40,6 +37,7 @@ from dpcheck.check.evidence.merged_prefixes import (
     wanted_of,
     without_counterpart,
 )
+from dpcheck.check.evidence.merged_prefixes import Edge, Masses, MergedPrefixes
 from dpcheck.check.values.event_text import EventText
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import Situation, Strategy, Switch
@@ -73,10 +71,7 @@ class StrategyEvidence(MergedEvidence):
 
     def worst_ratio(self) -> EventGap | None:
         """Return the event of the likeliest word with the largest ratio; None if all are 1."""
-        worst = self._worst_loss()
-        if worst == (1, 1):
-            return None
-        gap = self._best(lambda p, q: (p, q) == worst, likelier)
+        gap = super().worst_ratio()
         return None if gap is None else self._as_shown(gap, None)
 
     def worst_gap(self, factor: ExpFactor) -> EventGap | None:
@@ -87,10 +82,9 @@ class StrategyEvidence(MergedEvidence):
     def _as_shown(self, gap: EventGap, factor: ExpFactor | None) -> EventGap:
         """Return an equally good gap: that of the strategy which is told."""
         event, played = self._played(gap, factor)
-        first, second = played.mass_below(played.roots[gap.pair], event)
-        return (
-            replace(gap, p=first, q=second) if gap.is_forward else replace(gap, p=second, q=first)
-        )
+        masses = played.event_masses(event, self.limits)[gap.pair]
+        p, q = masses if gap.is_forward else masses[::-1]
+        return replace(gap, p=p, q=q)
 
     def profile(self) -> tuple[Piece, ...]:
         """Return δ as a function of E = e^ε, for each E that of the worst strategy."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from dpcheck.check.evidence.futures import GOES_SILENT, STOPS, Label
 from dpcheck.check.evidence.growth import GrowingRatio
-from dpcheck.check.evidence.merged_prefixes import MergedEvidence
+from dpcheck.check.evidence.merged_evidence import MergedEvidence
 from dpcheck.check.evidence.sequences import ENDS
 from dpcheck.check.evidence.table_evidence import TableEvidence
 from dpcheck.check.quantities.privacy import (

@@ -14,8 +14,8 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.weights.denominators import INT64_LIMIT, as_objects, weight_array
-from dpcheck.check.evidence.merged_prefixes import MergedEvidence
-from dpcheck.check.evidence.paired_rows import Block
+from dpcheck.check.evidence.blocks import Block
+from dpcheck.check.evidence.merged_evidence import MergedEvidence
 from dpcheck.check.evidence.table_evidence import TableEvidence
 from dpcheck.exact import Number, Whole, exact_quotient, number, whole, whole_gcd
 from dpcheck.privacy.losses import LossDistribution

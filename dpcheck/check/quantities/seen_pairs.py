@@ -22,7 +22,8 @@ from dpcheck.records import dataclass
 
 if TYPE_CHECKING:
     from dpcheck.check.evidence.endless import EndlessPrefixes
-    from dpcheck.check.evidence.merged_prefixes import MergedEvidence, MergedPrefixes
+    from dpcheck.check.evidence.merged_evidence import MergedEvidence
+    from dpcheck.check.evidence.merged_prefixes import MergedPrefixes
 
 _MAX_PREFIX_ENTRIES = 200_000
 """Bounds a table of first outputs, beyond which they are merged."""
@@ -168,7 +169,7 @@ def complete_evidence(seen: SeenPairs) -> TableEvidence | MergedEvidence | None:
 
 def merged_evidence(seen: SeenPairs, graph: MergedPrefixes) -> MergedEvidence:
     """Return what merged prefixes say, to an analyst who adapts if there are choices."""
-    from dpcheck.check.evidence.merged_prefixes import MergedEvidence
+    from dpcheck.check.evidence.merged_evidence import MergedEvidence
     from dpcheck.check.evidence.strategies import StrategyEvidence
 
     chain = seen.chain
