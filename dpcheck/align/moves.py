@@ -14,8 +14,8 @@ path that holds for every set of outputs. Nothing here depends on how large the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import assert_never, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Literal, TypeVar, assert_never, cast
 
 from dpcheck.align.neighbors import Unreadable
 from dpcheck.certify.moved import Items, Mixed, Moved
@@ -32,12 +32,13 @@ STILL = Moved()
 Need = tuple[Moved, int]
 """What a path needs: that a number is moved by 0 (0), by at least (1) or at most 0 (-1)."""
 
-Case = tuple[Mixed, tuple[Need, ...]]
-"""One way an evaluation may go: its result, and what keeps the neighbor's run on that way."""
+Result = TypeVar("Result")
+After = TypeVar("After")
 
-Cases = list[Case]
+CasesOf = list[tuple[Result, tuple[Need, ...]]]
+"""How an evaluation may go: each way its result, and what keeps the neighbor's run on that way."""
 
-Branches = Sequence[tuple[Mixed, Sequence[Need]]]
+Cases = CasesOf[Mixed]
 
 IF_TRUE = {">=": 1, ">": 1, "<": -1, "<=": -1, "=": 0, "!=": 0}
 """The need of a difference that compares so with 0; where it does not, the opposite."""
@@ -87,25 +88,15 @@ class Reader:
             case expressions.ArrayVar(lo=lo, cells=cells):
                 return [(Items(lo, tuple(known[cell] for cell in cells)), ())]
             case expressions.Apply(args=args):
-                return [
-                    (result, (*needs, *more))
-                    for values, needs in self.each(args)
-                    for result, more in self._applied(expr, values)
-                ]
-            case expressions.Logic():
-                return self._logic(expr.op, expr.args)
+                return then_each(self.each(args), lambda values: self._applied(expr, values))
+            case expressions.Logic(op=op, args=args):
+                return _read_in_turn(op, [(self, arg) for arg in args])
             case expressions.If(condition=condition, then=then, orelse=orelse):
-                return [
-                    (result, (*needs, *more))
-                    for truth, needs in self.truths(condition)
-                    for result, more in self.cases(then if truth else orelse)
-                ]
+                truths = self.truths(condition)
+                return then_each(truths, lambda truth: self.cases(then if truth else orelse))
             case expressions.Let(name=name, value=value, body=body):
-                return [
-                    (result, (*needs, *more))
-                    for bound, needs in self.cases(value)
-                    for result, more in self.where(name, bound).cases(body)
-                ]
+                bound = self.cases(value)
+                return then_each(bound, lambda known: self.where(name, known).cases(body))
             case expressions.Binder():
                 return self._binder(expr)
             case expressions.Const():
@@ -124,7 +115,7 @@ class Reader:
             raise outside(expr.span, "a value here that depends on inputs")
         return cast("Value", value)
 
-    def truths(self, condition: expressions.Expr) -> list[tuple[bool, tuple[Need, ...]]]:
+    def truths(self, condition: expressions.Expr) -> CasesOf[bool]:
         """Return all ways a condition may be evaluated; raises `Unreadable`."""
         found = []
         for value, needs in self.cases(condition):
@@ -145,30 +136,9 @@ class Reader:
         except KeyError as name:
             raise may_fail(expr.span, f"`{name.args[0]}` may have no value here") from None
 
-    def each(self, args: Sequence[expressions.Expr]) -> list[tuple[list[Mixed], tuple[Need, ...]]]:
+    def each(self, args: Sequence[expressions.Expr]) -> CasesOf[list[Mixed]]:
         """Return the values of all operands together."""
-        found: list[tuple[list[Mixed], tuple[Need, ...]]] = [([], ())]
-        for arg in args:
-            own = self.cases(arg)
-            found = [
-                ([*values, value], (*needs, *more))
-                for values, needs in found
-                for value, more in own
-            ]
-        return found
-
-    def _logic(self, op: str, args: Sequence[expressions.Expr]) -> Cases:
-        """Return the cases of `and`, `or`, `implies`, which read only what they need."""
-        first, *rest = args
-        if not rest:
-            return [*self.truths(first)]
-        ends_at = op == "or"  # the truth of the first operand that decides the whole
-        result = op != "and"
-        return [
-            (whole, (*needs, *more))
-            for truth, needs in self.truths(first)
-            for whole, more in ([(result, ())] if truth is ends_at else self._logic(op, rest))
-        ]
+        return _together([self.cases(arg) for arg in args])
 
     def _applied(self, expr: expressions.Apply, values: Sequence[Mixed]) -> Cases:
         """Return the cases of an operator on values of which some may differ."""
@@ -256,29 +226,12 @@ class Reader:
         if expr.where is not None:
             where = expr.where
             elements = [e for e in elements if self.where(expr.name, e).alike(where) is True]
+        inner = [self.where(expr.name, element) for element in elements]
         if expr.kind in ("forall", "exists"):
-            return self._any(expr, elements, ends_at=expr.kind == "exists")
-        found: list[tuple[list[Mixed], tuple[Need, ...]]] = [([], ())]
-        for element in elements:
-            own = self.where(expr.name, element).cases(expr.body)
-            found = [([*v, w], (*needs, *more)) for v, needs in found for w, more in own]
-        return [
-            (result, (*needs, *more))
-            for values, needs in found
-            for result, more in self._collected(expr, elements, values)
-        ]
-
-    def _any(self, expr: expressions.Binder, elements: Sequence[Value], *, ends_at: bool) -> Cases:
-        if not elements:
-            return [(not ends_at, ())]
-        first, rest = self.where(expr.name, elements[0]).truths(expr.body), elements[1:]
-        return [
-            (result, (*needs, *more))
-            for truth, needs in first
-            for result, more in (
-                [(ends_at, ())] if truth is ends_at else self._any(expr, rest, ends_at=ends_at)
-            )
-        ]
+            op: Literal["and", "or"] = "or" if expr.kind == "exists" else "and"
+            return _read_in_turn(op, [(each, expr.body) for each in inner])
+        bodies = _together([each.cases(expr.body) for each in inner])
+        return then_each(bodies, lambda values: self._collected(expr, elements, values))
 
     def _collected(
         self, expr: expressions.Binder, elements: Sequence[Value], values: list[Mixed]
@@ -293,6 +246,37 @@ class Reader:
                 return self._applied(expressions.Apply(expr.kind, (), expr.span), [tuple(values)])
             case _:
                 raise outside(expr.span, f"`{expr.kind}`")
+
+
+def then_each(ways: CasesOf[Result], after: Callable[[Result], CasesOf[After]]) -> CasesOf[After]:
+    """Return the ways of what comes after each of some ways, with the needs of both."""
+    return [(result, (*needs, *more)) for value, needs in ways for result, more in after(value)]
+
+
+def _together(each: Sequence[Cases]) -> CasesOf[list[Mixed]]:
+    """Return the values of several evaluations together."""
+    found: CasesOf[list[Mixed]] = [([], ())]
+    for own in each:
+        found = [([*v, w], (*needs, *more)) for v, needs in found for w, more in own]
+    return found
+
+
+def _read_in_turn(
+    op: Literal["and", "or", "implies"], operands: Sequence[tuple[Reader, expressions.Expr]]
+) -> Cases:
+    """Return the cases of `and`, `or`, `implies`, which read only what they need."""
+    if not operands:
+        return [(op == "and", ())]
+    (reader, first), *rest = operands
+    truths = reader.truths(first)
+    if not rest:
+        return [*truths]
+    ends_at, result = op == "or", op != "and"  # the truth of the operand that decides the whole
+
+    def after(truth: bool) -> Cases:
+        return [(result, ())] if truth is ends_at else _read_in_turn(op, rest)
+
+    return then_each(truths, after)
 
 
 def _items(values: Sequence[Mixed]) -> Sequence[Mixed]:

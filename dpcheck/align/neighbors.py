@@ -199,9 +199,10 @@ def _difference(expr: Expr, private: dict[str, Input]) -> tuple[str, int] | None
 
 def _word(part: Expr) -> str:
     match part:
-        case Apply(args=(Apply(op=("linf" | "l1" | "hamming") as word), _)):
-            return f"`{word}`"
-        case Apply(args=(_, Apply(op=("linf" | "l1" | "hamming") as word))):
+        case (
+            Apply(args=(Apply(op=("linf" | "l1" | "hamming") as word), _))
+            | Apply(args=(_, Apply(op=("linf" | "l1" | "hamming") as word)))
+        ):
             return f"`{word}`"
         case _:
             return "this relation"
