@@ -5,13 +5,13 @@ generating function of the privacy loss, ρ is the supremum over s > 0 of
 
     f(s) = K(s) / (s (s + 1)).
 
-K(0) = 0, and K', K'' are the mean and variance of the loss L under the tilted masses p x^s. With
-h(s) = K(s)/s, by Taylor's formula around s, h(s) = K'(ξ) and h'(s) = K''(ξ')/2 for some ξ, ξ' in
-[0, s], and for s > 0 also h'(s) = (K'(s) - h(s))/s; then f' = (h' - f)/(1 + s).
+K(0) = 0, so h(s) = K(s)/s is the mean of K' on [0, s]; K' rises, from the mean of the loss L under
+P towards max L, as K'' is the variance of L under the tilted masses p x^s. So h rises, too, and
+stays below max L.
 
 The supremum is enclosed by branch and bound over intervals of s, all functions evaluated on
-intervals in ball arithmetic: where f' has a sign, f is largest at an end; elsewhere
-f(s) lies in f(m) + f'(I)(s - m) for the midpoint m. As h(s) <= max L, orders with
+intervals in ball arithmetic, f' by Taylor's formula: where it has a sign, f is largest at an end;
+elsewhere f(s) lies in f(m) + f'(I)(s - m) for the midpoint m. As h(s) <= max L, orders with
 max L/(1 + s) below the best value so far are out of the question, so the search is finite.
 """
 
@@ -66,19 +66,18 @@ def zcdp(directed: Sequence[LossDistribution]) -> Concentrated | None:
             return Concentrated(None, (fmpq(1), fmpq(1)), index)
     if all(losses.is_certain for losses in directed):
         return Concentrated(Budget.of(0), (fmpq(1), fmpq(1)), 0)
-    searches = [_OrderSearch(losses.losses, index) for index, losses in enumerate(directed)]
-    found, open_ = _supremum(searches, 20, None)
+    found, open_ = _supremum(directed, 20, None)
     for bits in _FURTHER:
         if found.high != 0 or len({each.index for each in open_}) == 1:
             break
-        found, open_ = _supremum(searches, bits, open_)
+        found, open_ = _supremum(directed, bits, open_)
     if found.high == 0 and all(each.high == 0 for each in open_):
         exact = _greatest_at_one(directed, sorted({each.index for each in open_}))
         if exact is not None:
             return exact
 
     def enclosure(bits: int) -> arb:
-        return _supremum(searches, bits, open_)[0].value
+        return _supremum(directed, bits, open_)[0].value
 
     return Concentrated(Enclosed(enclosure), (1 + found.low, 1 + found.high), found.index)
 
@@ -109,16 +108,8 @@ class _Interval:
     index: int
 
 
-@dataclass(frozen=True)
-class _OrderSearch:
-    """The losses of one directed pair."""
-
-    losses: tuple[Loss, ...]
-    index: int
-
-
 def _supremum(
-    searches: Sequence[_OrderSearch], bits: int, known: Sequence[_Interval] | None
+    directed: Sequence[LossDistribution], bits: int, known: Sequence[_Interval] | None
 ) -> tuple[_Interval, list[_Interval]]:
     """Return where the supremum is attained, its value known to about `bits` bits.
 
@@ -128,9 +119,9 @@ def _supremum(
     `value` encloses the supremum; [low, high] is the hull of the intervals that may attain it for
     the distribution that attains it surely within the precision.
     """
-    precision = 2 * bits + _needed(searches)
+    precision = 2 * bits + _needed(directed)
     with ctx.workprec(precision):
-        functions = [_Functions(search.losses, precision) for search in searches]
+        functions = [_Functions(each.losses, precision) for each in directed]
         open_: list[_Interval] = []
         best = max((f.at(fmpq(0)) for f in functions), key=lambda ball: ball.lower()).lower()
         open_ += [functions[i.index].interval(i.low, i.high, i.index) for i in known or ()]
@@ -138,10 +129,10 @@ def _supremum(
             # At orders 1, 2, 4, ... more is known, and f is no larger than that from some order on.
             starts = [(f, list(_powers(f, best))) for f in functions]
             best = max([best, *(f.at(s).lower() for f, points in starts for s in points)])
-            for (function, points), search in zip(starts, searches, strict=True):
+            for index, (function, points) in enumerate(starts):
                 for low, high in pairwise([fmpq(0), *points]):
                     if not function.ceiling(low, high) < best:
-                        open_.append(function.interval(low, high, search.index))
+                        open_.append(function.interval(low, high, index))
         for _ in range(_ROUNDS):
             best = max([best, *(f.value.lower() for f in open_)])
             open_ = [each for each in open_ if not each.value.upper() < best]
@@ -160,9 +151,9 @@ def _is_near(low: arb, high: arb, bits: int) -> bool:
     return bool((high - low) * arb(2) ** bits <= high) or bool(high == 0)
 
 
-def _needed(searches: Sequence[_OrderSearch]) -> int:
+def _needed(directed: Sequence[LossDistribution]) -> int:
     """Return a precision at which all f(0) that are positive are seen to be so."""
-    bits, different = 64, [each.losses for each in searches if len(each.losses) > 1]
+    bits, different = 64, [each.losses for each in directed if len(each.losses) > 1]
     while True:
         with ctx.workprec(bits):
             if all(_Functions(losses, bits).at(fmpq(0)) > 0 for losses in different):
@@ -210,7 +201,7 @@ class _Functions:
         if low == high:
             return _Interval(low, high, self.at(low), index)
         around = arb(low).union(arb(high))
-        slope = _narrower(self._taylor_slope(low, high), self._slope(around, arb(high)))
+        slope = self._slope(low, high)
         if slope <= 0:
             return _Interval(low, low, self.at(low), index)
         if slope >= 0:
@@ -226,21 +217,16 @@ class _Functions:
 
     def at(self, s: fmpq) -> arb:
         """Return f(s) for s >= 0."""
-        k, mean, _ = self._moments(arb(s))
-        return mean if s == 0 else k / (arb(s) * (1 + arb(s)))
-
-    def _moments(self, s: arb) -> tuple[arb, arb, arb]:
-        """Return K(s), K'(s), K''(s)."""
-        weights = [p * (s * loss).exp() for p, loss in self.terms]
+        weights = [p * (arb(s) * loss).exp() for p, loss in self.terms]
         total = sum(weights, arb(0))
-        mean = sum((w * loss for w, (_, loss) in zip(weights, self.terms, strict=True)), arb(0))
-        mean = mean / total
-        variance = arb(0)
-        for w, (_, loss) in zip(weights, self.terms, strict=True):
-            variance += w * (loss - mean) ** 2
-        return total.log(), mean, variance / total
+        if s != 0:
+            return total.log() / (arb(s) * (1 + arb(s)))
+        return (
+            sum((w * loss for w, (_, loss) in zip(weights, self.terms, strict=True)), arb(0))
+            / total
+        )
 
-    def _taylor_slope(self, low: fmpq, high: fmpq) -> arb:
+    def _slope(self, low: fmpq, high: fmpq) -> arb:
         """Return an enclosure of f' on [low, high] by Taylor's formula of order `_ORDER`.
 
         With m the midpoint, f' = Σ_(k<n) (k+1) c_(k+1) (s-m)^k + (n+1) r (s-m)^n, where c_k are
@@ -285,22 +271,3 @@ class _Functions:
                 power * loss / (k + 1) for power, (_, loss) in zip(powers, self.terms, strict=True)
             ]
         return arb_series(sums, length).log()
-
-    def _slope(self, s: arb, high: arb) -> arb:
-        """Return an enclosure of f' on an interval of s that ends at `high`."""
-        up_to = arb(0).union(high)
-        _, mean, variance = self._moments(up_to)
-        steepness = variance / 2
-        ratio = mean
-        if s > 0:
-            k, mean, _ = self._moments(s)
-            ratio = _narrower(k / s, ratio)
-            steepness = _narrower((mean - ratio) / s, steepness)
-        return (steepness - ratio / (1 + s)) / (1 + s)
-
-
-def _narrower(left: arb, right: arb) -> arb:
-    """Return the enclosure of smaller radius; both hold the same number."""
-    if not left.is_finite() or not right.is_finite():
-        return left if left.is_finite() else right
-    return left if left.rad() < right.rad() else right
