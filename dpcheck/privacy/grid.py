@@ -132,17 +132,14 @@ class GridLosses:
 
     # --- above -----------------------------------------------------------------------------
 
-    def _upper_from(self, place: int) -> tuple[arb, arb]:
-        """Return upper bounds of P's mass from a place on, and Q's, infinite losses apart."""
-        return self._upper_tails.from_place(place)
-
     @cached_property
     def _upper_tails(self) -> _Tails:
+        """Upper bounds of P's masses and of Q's, infinite losses apart."""
         return _Tails.of(self.upper, self.upper, self)
 
     @cached_property
     def _upper_guesses(self) -> tuple[FloatArray, FloatArray]:
-        """The logarithms of `_upper_from`, by place, with one place more."""
+        """The logarithms of `_upper_tails`, by place, with one place more."""
         return _guessed_tails(self.upper, self.upper, self)
 
     def delta_above(self, epsilon: Budget) -> arb:
@@ -154,7 +151,7 @@ class GridLosses:
             place = epsilon.ball(WORK_BITS) / arb(self.step) - self.upper.low
             factor, found = epsilon.exp_ball(WORK_BITS), []
             for each in {_ceil(place.lower()), _ceil(place)}:
-                p, q = self._upper_from(min(max(each, 0), self.n_points))
+                p, q = self._upper_tails.from_place(min(max(each, 0), self.n_points))
                 found.append(p - factor * q + self._infinite_above)
             return reduce(arb.max, found)
 
@@ -183,8 +180,11 @@ class GridLosses:
             gaps = np.exp(p_guess) - np.exp(q_guess + float(self.step) * points)
             place = min(int(np.argmax(gaps <= float(room.mid()))), self.n_points)
             while True:
-                p, q = self._upper_from(place)
-                if place == self.n_points or p - self._factor(place + self.upper.low) * q <= room:
+                p, q = self._upper_tails.from_place(place)
+                if (
+                    place == self.n_points
+                    or p - _ratio_at(place + self.upper.low, self.step) * q <= room
+                ):
                     break
                 place += 1
             found = arb(self.step) * (self.upper.low + place - 1) if place else arb(0)
@@ -269,8 +269,8 @@ class GridLosses:
         growth = np.exp(np.minimum(float(self.step) * points, LARGEST_LOG))
         place = int(np.argmin(np.exp(p_guess) + growth * (level - np.exp(q_guess))))
         with ctx.workprec(WORK_BITS):
-            p, q = self._upper_from(place)
-            factor = self._factor(self.upper.low + place)
+            p, q = self._upper_tails.from_place(place)
+            factor = _ratio_at(self.upper.low + place, self.step)
             found = p + self._infinite_above + factor * (number_ball(type_one, WORK_BITS) - q)
             return found.min(arb(1))
 
@@ -293,11 +293,6 @@ class GridLosses:
             if not q_more > most:
                 return p
             return p.max(p + (most - q) / (q_more - q) * (p_more - p))
-
-    # --- both ------------------------------------------------------------------------------
-
-    def _factor(self, point: int) -> arb:
-        return (arb(self.step) * point).exp()
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,7 +323,7 @@ class _Tails:
         with ctx.workprec(WORK_BITS):
             p, q = self.p[min(place, len(self.p) - 1)], self.q[min(place, len(self.q) - 1)]
             unit = arb(2) ** self.bits
-            return arb(p) / unit, q * (-arb(self.step) * (self.low + place)).exp() / unit
+            return arb(p) / unit, q * _ratio_at(-self.low - place, self.step) / unit
 
 
 STEPS_ASIDE = (1, 4, 16, 64, 256)
@@ -378,7 +373,7 @@ class _OnGrid:
                 self._add_up(masses, exact, number_ball(loss.p, WORK_BITS))
                 continue
             low, high = self._around(loss.ratio)
-            x, y = self._factor(low), self._factor(high)
+            x, y = _ratio_at(low, self._step), _ratio_at(high, self._step)
             p, q = number_ball(loss.p, WORK_BITS), number_ball(loss.q, WORK_BITS)
             q_high = (p - x * q) / (y - x)
             self._add_up(masses, low, x * (q - q_high))
@@ -393,7 +388,7 @@ class _OnGrid:
             p, q = number_ball(loss.p, WORK_BITS), number_ball(loss.q, WORK_BITS)
             mass = _floor((p * self._unit).lower())
             below[point] = below.get(point, 0) + max(0, mass)
-            self._add_up(above, point, q * self._factor(point))
+            self._add_up(above, point, q * _ratio_at(point, self._step))
         ends = _ends(above)
         return _lattice(below, ends), _lattice(above, ends)
 
@@ -404,12 +399,14 @@ class _OnGrid:
         high = _ceil(place)
         return low, max(high, low + 1)
 
-    def _factor(self, point: int) -> arb:
-        return (arb(self._step) * point).exp()
-
     def _add_up(self, masses: dict[int, int], point: int, mass: arb) -> None:
         rounded = _ceil(mass * self._unit)
         masses[point] = masses.get(point, 0) + max(0, rounded)
+
+
+def _ratio_at(point: int, step: fmpq) -> arb:
+    """Return the likelihood ratio of a grid point."""
+    return (arb(step) * point).exp()
 
 
 def scores(losses: Sequence[Loss], step: fmpq) -> list[int]:
@@ -466,13 +463,26 @@ class _Sum:
     tail_bits: int
 
     def times(self, other: _Sum) -> _Sum:
-        """Return the losses of both on their common grid."""
-        bits, tail_bits = self.bits, self.tail_bits
-        upper = _rounded_up(self.upper, other.upper, bits, tail_bits)
-        event = _event_product(
-            (self.p_lower, self.q_upper), (other.p_lower, other.q_upper), bits, tail_bits
-        )
-        return _Sum(self.step, upper, *event, bits, tail_bits)
+        """Return the losses of both on their common grid.
+
+        Masses are rounded up, and light tails cut off; what either side lost is lost: at most the
+        sum, by the union bound. Those of P in events are rounded down, and events cut at the same
+        places: runs whose partial sum is cut off are in them on neither side.
+        """
+        bits, light = self.bits, self.bits - self.tail_bits
+        upper = _divided_up(self.upper.masses * other.upper.masses, bits).coeffs()
+        first, last, lost = _heavy(upper, light)
+        low = self.upper.low + other.upper.low + first
+        kept = fmpz_poly(upper[first:last])
+        both = Lattice(kept, low, self.upper.lost + other.upper.lost + lost)
+        p = (self.p_lower.masses * other.p_lower.masses // (fmpz(1) << bits)).coeffs()
+        q = _divided_up(self.q_upper.masses * other.q_upper.masses, bits).coeffs()
+        width = max(len(p), len(q))
+        p += [fmpz(0)] * (width - len(p))
+        first, last, _ = _heavy(p, light)
+        low = self.p_lower.low + other.p_lower.low + first
+        p_lower, q_upper = (Lattice(fmpz_poly(each[first:last]), low) for each in (p, q))
+        return _Sum(self.step, both, p_lower, q_upper, bits, self.tail_bits)
 
     def coarser(self) -> _Sum:
         """Return the losses on the grid of every second point.
@@ -533,40 +543,9 @@ def _power(one: _Sum, times: int, limits: Limits, *, becomes_coarser: bool) -> t
     return runs, most
 
 
-def _rounded_up(left: Lattice, right: Lattice, bits: int, tail_bits: int) -> Lattice:
-    """Return the product with masses rounded up, and light tails cut off.
-
-    What either side lost is lost: at most the sum, by the union bound.
-    """
-    masses = _divided_up(left.masses * right.masses, bits).coeffs()
-    first, last, light = _heavy(masses, bits - tail_bits)
-    low = left.low + right.low + first
-    return Lattice(fmpz_poly(masses[first:last]), low, left.lost + right.lost + light)
-
-
 def _divided_up(product: fmpz_poly, bits: int) -> fmpz_poly:
     """Return a polynomial's masses over 2^bits, rounded up or one more; all are at least 0."""
     return product // (fmpz(1) << bits) + fmpz_poly([1] * (product.degree() + 1))
-
-
-def _event_product(
-    left: tuple[Lattice, Lattice], right: tuple[Lattice, Lattice], bits: int, tail_bits: int
-) -> tuple[Lattice, Lattice]:
-    """Return the products, P's rounded down and Q's up, cut at the same places.
-
-    Runs whose partial sum is cut off are not in the event, on neither side.
-    """
-    unit = fmpz(1) << bits
-    p_masses = ((left[0].masses * right[0].masses) // unit).coeffs()
-    q_masses = _divided_up(left[1].masses * right[1].masses, bits).coeffs()
-    width = max(len(p_masses), len(q_masses))
-    p_masses += [fmpz(0)] * (width - len(p_masses))
-    q_masses += [fmpz(0)] * (width - len(q_masses))
-    first, last, _ = _heavy(p_masses, bits - tail_bits)
-    low = left[0].low + right[0].low + first
-    return Lattice(fmpz_poly(p_masses[first:last]), low), Lattice(
-        fmpz_poly(q_masses[first:last]), low
-    )
 
 
 def _heavy(masses: list[fmpz], light_bits: int) -> tuple[int, int, int]:

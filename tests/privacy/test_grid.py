@@ -13,7 +13,7 @@ from dpcheck.exact import Budget, divide, exponential, number
 from dpcheck.limits import Limits
 from dpcheck.privacy.composition import composed
 from dpcheck.privacy.enclosed import ball_of
-from dpcheck.privacy.grid import GridLosses, Lattice, _event_product, _rounded_up, _Sum
+from dpcheck.privacy.grid import GridLosses, Lattice, _Sum
 from dpcheck.privacy.losses import LossDistribution, both_directions, sum_of
 from dpcheck.privacy.tradeoff import type_two_error
 from tests.numbers import rational
@@ -249,8 +249,9 @@ def test_products_of_masses_are_rounded_to_the_side_that_bounds():
         masses = [[drawn.randrange(1 << 17, 1 << 20) for _ in range(n)] for _ in range(2)]
         left, right = (Lattice(fmpz_poly(each), 0) for each in masses)
         exact = (left.masses * right.masses).coeffs()
-        up = _rounded_up(left, right, 30, 30)
-        down, also_up = _event_product((left, left), (right, right), 30, 30)
+        both = (_Sum(fmpq(1), one, one, one, 30, 30) for one in (left, right))
+        product = next(both).times(next(both))
+        up, down, also_up = product.upper, product.p_lower, product.q_upper
         assert up.masses.coeffs() == [-(-int(mass) >> 30) for mass in exact]
         assert also_up.masses.coeffs() == [-(-int(mass) >> 30) for mass in exact]
         assert down.masses == fmpz_poly([int(mass) >> 30 for mass in exact])
