@@ -67,7 +67,7 @@ from dpcheck.limits import Limit, Limits
 from dpcheck.logic import claims
 from dpcheck.privacy.composition import composed, is_short
 from dpcheck.privacy.enclosed import Enclosed, ball_of
-from dpcheck.privacy.losses import Loss, LossDistribution
+from dpcheck.privacy.losses import Loss, LossDistribution, sum_of
 from dpcheck.privacy.profile import Piece, profile
 from dpcheck.records import dataclass
 from dpcheck.records import replace as with_fields
@@ -394,11 +394,10 @@ def _corners(pieces: Sequence[Piece], most: Budget) -> list[Budget]:
 
 def _capped_sum(terms: Sequence[tuple[Number | Excess, int]]) -> Amount:
     """Return the sum, or 1 if that is less."""
-    total: Number = 0
-    for value, n in terms:
-        if isinstance(value, Excess):
-            return _capped(enclosed_sum(terms))
-        total = add(total, multiply(value, n))
+    exact = [multiply(value, n) for value, n in terms if not isinstance(value, Excess)]
+    if len(exact) < len(terms):
+        return _capped(enclosed_sum(terms))
+    total = sum_of(exact)
     return number_amount(1 if compare(total, 1) > 0 else total)
 
 

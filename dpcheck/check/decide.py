@@ -18,7 +18,7 @@ from dpcheck.check.quantities.event_claims import decide_on_sequences
 from dpcheck.check.quantities.privacy import closest_text, quantity_text, verdict_on
 from dpcheck.check.values.amounts import bound_amount, number_amount
 from dpcheck.check.values.comparisons import holds, order
-from dpcheck.check.values.measures import Measures
+from dpcheck.check.values.measures import ClaimRejected, Measures
 from dpcheck.check.values.verdicts import (
     Amount,
     Beside,
@@ -34,7 +34,6 @@ from dpcheck.check.values.verdicts import (
     Violated,
 )
 from dpcheck.diagnostics.claims import AtSelectsNothing, SeveralStates
-from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.quantities import DifferentInputs
 from dpcheck.exact import (
     Extended,
@@ -52,15 +51,6 @@ from dpcheck.records import replace
 from dpcheck.source import Span
 
 NOTHING_MEASURED = Measures()
-
-
-class ClaimRejected(Exception):
-    """The claim cannot be asked of this chain: a mistake of the user."""
-
-    def __init__(self, mistake: Mistake) -> None:
-        """Keep the mistake for the report."""
-        super().__init__(mistake.title)
-        self.mistake = mistake
 
 
 def decide(
@@ -336,10 +326,7 @@ def means(
     quantity: claims.Expectation, selected: IntArray, truths: Truths, measures: Measures
 ) -> list[Extended]:
     """Return the means from selected[n_selected]."""
-    from dpcheck.check.quantities.expectations import Rejected, expectations
+    from dpcheck.check.quantities.expectations import expectations
 
     end = measures.at_ends[quantity.key]
-    try:
-        return expectations(truths.chain, end, selected, quantity.span, truths.limits)
-    except Rejected as rejected:
-        raise ClaimRejected(rejected.mistake) from None
+    return expectations(truths.chain, end, selected, quantity.span, truths.limits)

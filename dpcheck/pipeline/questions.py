@@ -9,7 +9,7 @@ from functools import partial
 from itertools import starmap
 from typing import TYPE_CHECKING, assert_never
 
-from dpcheck.check.decide import ClaimRejected
+from dpcheck.check.values.measures import ClaimRejected
 from dpcheck.check.values.verdicts import Amount, Coverage, Outcome, Phrase, Undecided, Violated
 from dpcheck.diagnostics.claims import SeveralStates
 from dpcheck.diagnostics.mistakes import Mistake

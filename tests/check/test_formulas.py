@@ -9,7 +9,8 @@ import pytest
 
 from dpcheck import solve
 from dpcheck.chain.chain import Chain, NeighborRelation
-from dpcheck.check.decide import ClaimRejected, decide
+from dpcheck.check.decide import decide
+from dpcheck.check.values.measures import ClaimRejected
 from dpcheck.check.values.verdicts import Undecided, Violated
 from dpcheck.exact import Budget
 from dpcheck.limits import Limit, LimitReached, Limits

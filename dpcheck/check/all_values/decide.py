@@ -29,14 +29,14 @@ from dpcheck.check.all_values.rows import (
     polynomial_rows,
     units_of,
 )
-from dpcheck.check.decide import ClaimRejected, looked_at, means, one_number, selected_states
+from dpcheck.check.decide import looked_at, means, one_number, selected_states
 from dpcheck.check.evidence.sequences import sequence_table
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.formulas.vacuity import NO_NEIGHBORS, formula_vacuity
 from dpcheck.check.quantities.seen_pairs import SeenPairs, seen_pairs
 from dpcheck.check.values.amounts import bound_amount
 from dpcheck.check.values.comparisons import as_budget, as_number
-from dpcheck.check.values.measures import Measures
+from dpcheck.check.values.measures import ClaimRejected, Measures
 from dpcheck.check.values.verdicts import (
     AllValues,
     Comparison,

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cmp_to_key
 from heapq import nlargest
-from typing import Any
 
 from dpcheck.check.evidence import futures
 from dpcheck.check.evidence.merged_prefixes import UNSEEN, Masses, MergedPrefixes
@@ -29,17 +28,13 @@ from dpcheck.records import dataclass, field
 
 Wanted = Callable[[Whole, Whole], bool]
 Better = Callable[[EventGap, EventGap], bool]
+by_size = cmp_to_key(compare)
 _MANY = 10**18
 """So many sequences are not counted for people."""
 _TURNS = 64
 """Outputs more than there are nodes, along which sequences through cycles are looked for."""
 _BEAM = 8
 """Runs that are followed at once in search of the heaviest: a display, not a verdict."""
-
-
-def _number(weight: Whole) -> Number:
-    """Return a weight as a number."""
-    return weight if isinstance(weight, int) else number(weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +124,11 @@ class MergedEvidence:
         self, root: int, event: AbstractSet[int], *, is_forward: bool
     ) -> tuple[tuple[OutputSequence, Number, Number], ...]:
         """Return heavy sequences of an event: a beam search along prefixes that can reach it."""
-        reaching = self._reaching(event)
+        reaching, masses, side = self._reaching(event), self.graph.masses, not is_forward
+
+        def likelihood(weight: Number, node: int) -> Number:
+            return multiply(weight, number(masses[node][side]))
+
         beam: list[tuple[tuple[futures.Label, ...], Number, int]] = [((), 1, root)]
         found: list[tuple[OutputSequence, Number, Number]] = []
         for _ in range(len(self.graph.edges) + _TURNS):
@@ -137,7 +136,7 @@ class MergedEvidence:
             for shown, weight, node in beam:
                 leaf = self.graph.leaves[node]
                 if leaf is not None:
-                    p, q = (multiply(weight, _number(each)) for each in leaf)
+                    p, q = (multiply(weight, number(each)) for each in leaf)
                     run = self._shown(shown)
                     found.append((run, p, q) if is_forward else (run, q, p))
                     continue
@@ -148,23 +147,8 @@ class MergedEvidence:
                         following.append(((*shown, label), below, child))
             if not following or (len(found) >= N_RUNS and self.graph.steps):
                 break
-            beam = nlargest(_BEAM, following, key=cmp_to_key(self._lighter(is_forward)))
-        return tuple(nlargest(N_RUNS, found, key=cmp_to_key(_less_different)))
-
-    def _lighter(
-        self, is_forward: bool
-    ) -> Callable[[tuple[Any, Number, int], tuple[Any, Number, int]], int]:
-        """Return a comparison of prefixes by their probability on the side of p."""
-        side = 0 if is_forward else 1
-
-        def order(left: tuple[Any, Number, int], right: tuple[Any, Number, int]) -> int:
-            masses = self.graph.masses
-            return compare(
-                multiply(left[1], _number(masses[left[2]][side])),
-                multiply(right[1], _number(masses[right[2]][side])),
-            )
-
-        return order
+            beam = nlargest(_BEAM, following, key=lambda each: by_size(likelihood(*each[1:])))
+        return tuple(nlargest(N_RUNS, found, key=lambda run: by_size(subtract(run[1], run[2]))))
 
     def _reaching(self, event: AbstractSet[int]) -> list[bool]:
         """Return per node whether some leaf of an event is below it."""
@@ -198,7 +182,7 @@ def best_gap(sides: Mapping[bool, Masses], is_better: Better) -> EventGap | None
 
 def exceeding(factor: ExpFactor) -> Wanted:
     """Return whether p > E q."""
-    return lambda p, q: excess_sign(_number(p), _number(q), factor.epsilon) > 0
+    return lambda p, q: excess_sign(number(p), number(q), factor.epsilon) > 0
 
 
 def wanted_of(gap: EventGap, factor: ExpFactor | None) -> Wanted:
@@ -219,10 +203,3 @@ def likelier(left: EventGap, right: EventGap) -> bool:
 def without_counterpart(p: Whole, q: Whole) -> bool:
     """Return whether q is 0 and p is not."""
     return q == 0 and p != 0
-
-
-def _less_different(
-    left: tuple[OutputSequence, Number, Number], right: tuple[OutputSequence, Number, Number]
-) -> int:
-    """Compare two sequences by p - q."""
-    return compare(subtract(left[1], left[2]), subtract(right[1], right[2]))

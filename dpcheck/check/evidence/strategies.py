@@ -23,7 +23,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cmp_to_key
 from itertools import groupby
 
 from dpcheck.check.evidence.futures import Label
@@ -32,6 +31,7 @@ from dpcheck.check.evidence.merged_evidence import (
     MergedEvidence,
     Wanted,
     best_gap,
+    by_size,
     exceeding,
     likelier,
     wanted_of,
@@ -41,7 +41,7 @@ from dpcheck.check.evidence.merged_prefixes import Edge, Masses, MergedPrefixes
 from dpcheck.check.values.event_text import EventText
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import Situation, Strategy, Switch
-from dpcheck.exact import Number, Whole, add, compare, multiply, number
+from dpcheck.exact import Number, Whole, add, multiply, number
 from dpcheck.privacy.profile import NOTHING, Line, Piece, profile_of_maximum
 from dpcheck.records import dataclass, field, replace
 
@@ -59,8 +59,6 @@ MAX_SITUATIONS = 12
 
 _PLANS_KEPT = 8
 """So many plans that are equally good are looked at, to find one that is easy to tell."""
-
-_by_size = cmp_to_key(compare)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +96,7 @@ class StrategyEvidence(MergedEvidence):
 
         def line_at(number: Number) -> Line:
             factor = ExpFactor.of_number(number)
-            at = bisect_left(known, _by_size(number), key=lambda each: _by_size(each[0]))
+            at = bisect_left(known, by_size(number), key=lambda each: by_size(each[0]))
             right = known[at][1] if at < len(known) else last
             ends = {side: (known[at - 1][1][side], right[side]) if at else None for side in sides}
             wanted, is_better = exceeding(factor), _exceeding_more(factor)

@@ -127,15 +127,7 @@ class TableEvidence:
                 best = gap if gap is not None and gap.is_before(best) else best
         return best
 
-    def has_certain_rows(self) -> bool:
-        """Return whether every pair has one and the same sequence, certain on both sides."""
-        return bool(self._have_certain_rows().all())
-
-    def first_uncertain(self) -> int:
-        """Return the first pair that has more than one sequence, 0 where all have one."""
-        return int(self._have_certain_rows().argmin())
-
-    def _have_certain_rows(self) -> BoolArray:
+    def certain(self) -> BoolArray:
         """Return which pairs have one and the same sequence, certain on both sides, [n_pairs]."""
         table, pairs = self.rows.table, self.rows.pairs
         found: BoolArray = (differences(table.indptr)[pairs] == 1).all(axis=1)

@@ -53,12 +53,11 @@ from dpcheck.exact.number import ball as number_ball
 from dpcheck.limits import LimitReached, Limits, too_large
 from dpcheck.logic import claims
 from dpcheck.privacy.concentrated import zcdp
-from dpcheck.privacy.enclosed import Enclosed, Measure, ball_of, compare_measures
+from dpcheck.privacy.enclosed import Enclosed, ball_of, compare_measures
 from dpcheck.privacy.grid import GridLosses, scores
 from dpcheck.privacy.losses import LossDistribution
 from dpcheck.privacy.renyi import Divergence, renyi
 from dpcheck.records import replace as with_fields
-from dpcheck.source import Span
 
 
 def decide_by_bounds(claim: claims.Claim, runs: Composition, limits: Limits) -> verdicts.Outcome:
@@ -151,13 +150,13 @@ def _pure_privacy(asked: claims.QuantityClaim, runs: Composition) -> verdicts.Ve
     verdict = verdict_on(asked, "epsilon", value, amount, runs.names_of(direction))
     if not isinstance(verdict, verdicts.Violated):
         return verdict
-    return verdicts.Violated(with_fields(verdict.counterexample, event=_worst_outputs(value)))
-
-
-def _worst_outputs(value: Measure) -> verdicts.Phrase:
-    if value is None:
-        return verdicts.Phrase.of("the outputs that are possible on one side only")
-    return verdicts.Phrase.of("the outputs with the largest loss in every run")
+    which = (
+        "that are possible on one side only"
+        if value is None
+        else "with the largest loss in every run"
+    )
+    event = verdicts.Phrase.of(f"the outputs {which}")
+    return verdicts.Violated(with_fields(verdict.counterexample, event=event))
 
 
 # --- values ------------------------------------------------------------------------------
@@ -203,13 +202,6 @@ _HEADS = {
 }
 
 
-def _at_budget(word: str, epsilon: Budget, span: Span) -> OnGrid:
-    """Return what a table has at a budget: δ of a profile, the tail of the losses."""
-    if word == "profile":
-        return claims.TightDelta(epsilon, span)
-    return claims.LossQuantity("loss_tail", (epsilon,), DIGITS, span)
-
-
 def _bounds_table(function: claims.LossTable, runs: Composition, limits: Limits) -> verdicts.Table:
     """Return bounds of a function at some places, from the grid that bounds ε(10^-9) narrowly."""
     word, span = function.word, function.span
@@ -217,12 +209,18 @@ def _bounds_table(function: claims.LossTable, runs: Composition, limits: Limits)
     made, finer = last.top.grid.like, FINER_TAILS if word == "losses" else 1
     grids = [(each, made(each.parts, finer, limits)) for each in runs.directions]
     asked: list[tuple[fmpq, OnGrid]]
+
+    def at_budget(epsilon: Budget) -> OnGrid:
+        is_profile = word == "profile"
+        tail = claims.LossQuantity("loss_tail", (epsilon,), DIGITS, span)
+        return claims.TightDelta(epsilon, span) if is_profile else tail
+
     if word != "tradeoff":
         end = last.high
         if not end.is_finite():
             end = reduce(arb.max, [grid.largest_loss for _, grid in grids])
         places = places_up_to(end.max(arb(last.top.grid.step)), TABLE_ROWS)
-        asked = [(place, _at_budget(word, Budget.of(place), span)) for place in places]
+        asked = [(place, at_budget(Budget.of(place))) for place in places]
     else:
         asked = [(a, claims.LossQuantity(word, (a,), DIGITS, span)) for a in TABLE_ERRORS]
     rows: list[tuple[verdicts.Cell, ...]] = []

@@ -216,24 +216,15 @@ def most_guessable(
     chain: Chain, selected: IntArray, limits: Limits
 ) -> tuple[Guessed, Guessed] | None:
     """Return where a guess is likeliest, and where outputs help most; None for endless outputs."""
-    likeliest: Guessed | None = None
-    clearest: Guessed | None = None
+    found: list[Guessed] = []
     for states in alike_in_public(chain, selected):
         seen, sources = observed(chain, states, limits)
         if has_output_cycle(seen, sources):
             return None
-        total = _sum_of_maxima(seen, sources, limits)
-        chance = exact.divide(total, len(states))
-        if (
-            likeliest is None
-            or exact.compare(chance, exact.divide(likeliest[1], len(likeliest[0]))) > 0
-        ):
-            likeliest = states, total
-        if clearest is None or exact.compare(total, clearest[1]) > 0:
-            clearest = states, total
-    assert likeliest is not None, "claims are about some state"
-    assert clearest is not None, "claims are about some state"
-    return likeliest, clearest
+        found.append((states, _sum_of_maxima(seen, sources, limits)))
+    size = cmp_to_key(exact.compare)
+    likeliest = max(found, key=lambda each: size(exact.divide(each[1], len(each[0]))))
+    return likeliest, max(found, key=lambda each: size(each[1]))
 
 
 def alike_in_public(chain: Chain, selected: IntArray) -> list[IntArray]:

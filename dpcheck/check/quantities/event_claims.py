@@ -124,4 +124,4 @@ def _vacuity(evidence: Evidence, n_pairs: int) -> tuple[verdicts.Vacuity, ...]:
     """Return why an event-level claim says little."""
     if n_pairs == 0:
         return (NO_NEIGHBORS,)
-    return (SURE,) if isinstance(evidence, TableEvidence) and evidence.has_certain_rows() else ()
+    return (SURE,) if isinstance(evidence, TableEvidence) and evidence.certain().all() else ()

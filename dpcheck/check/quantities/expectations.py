@@ -31,7 +31,7 @@ from dpcheck.chain.graph import Graph, graph_from, strong_components
 from dpcheck.chain.weights.rows import indptr_of
 from dpcheck.check.evidence.sequences import has_output_cycle
 from dpcheck.check.quantities.seen_pairs import observed
-from dpcheck.check.values.measures import EndValue
+from dpcheck.check.values.measures import ClaimRejected, EndValue
 from dpcheck.diagnostics.quantities import NoExpectedValue
 from dpcheck.exact import (
     Extended,
@@ -80,21 +80,12 @@ STATES_BETWEEN_LOOKS = 1 << 12
 """States between two looks at the clock."""
 
 
-class Rejected(Exception):
-    """Some run has no value: a mistake of the user."""
-
-    def __init__(self, mistake: NoExpectedValue) -> None:
-        """Keep the mistake."""
-        super().__init__(mistake.title)
-        self.mistake = mistake
-
-
 def expectations(
     chain: Chain, end: EndValue, selected: IntArray, span: Span, limits: Limits
 ) -> list[Extended]:
     """Return the mean from each state of selected[n_selected].
 
-    Raises `Rejected` where a run of positive probability has no value.
+    Raises `ClaimRejected` where a run of positive probability has no value.
     """
     chain, starts = observed(chain, selected, limits)
     if end.degree is None and has_output_cycle(chain, starts):
@@ -110,8 +101,9 @@ def extreme_means(
 ) -> list[tuple[Number, Number]]:
     """Return the least and the greatest mean from selected[n_selected], whatever is asked.
 
-    The chain has choices among offers. Raises `Rejected` where a run of some analyst has no value,
-    and `LimitReached` where runs need not end, or the number does not grow evenly with outputs.
+    The chain has choices among offers. Raises `ClaimRejected` where a run of some analyst has no
+    value, and `LimitReached` where runs need not end, or the number does not grow evenly with
+    outputs.
     """
     if end.degree not in (0, 1):
         raise LimitReached(UNEVEN)
@@ -342,7 +334,7 @@ class _Runs:
             return {(0, 0): first}
         return None if compare(leading, 0) > 0 else MinusInfinity.VALUE
 
-    def _rejected(self, place: int, why: str) -> Rejected:
+    def _rejected(self, place: int, why: str) -> ClaimRejected:
         """Return the mistake, with a run that leads to a node."""
         path = []
         while self.parents[place] >= 0:
@@ -352,7 +344,7 @@ class _Runs:
         codes = chain.observation[path[::-1]].tolist()
         shown = [f"output {chain.observation_text(code)}" for code in codes[:_SHOWN]]
         more = [f"{len(codes) - _SHOWN} more"] * (len(codes) > _SHOWN)
-        return Rejected(NoExpectedValue(self.span, (start, *shown, *more), why))
+        return ClaimRejected(NoExpectedValue(self.span, (start, *shown, *more), why))
 
 
 def _mean(moments: Moments) -> Extended:

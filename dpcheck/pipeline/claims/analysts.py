@@ -16,7 +16,7 @@ from functools import partial
 from typing import Final
 
 from dpcheck.chain.chain import IntArray
-from dpcheck.check.decide import ClaimRejected, selected_states
+from dpcheck.check.decide import selected_states
 from dpcheck.check.formulas.over_analysts import (
     BETWEEN,
     OVER_ALL,
@@ -26,11 +26,11 @@ from dpcheck.check.formulas.over_analysts import (
 )
 from dpcheck.check.quantities.between import between_outcomes
 from dpcheck.check.quantities.endless_claims import FEWEST_DIGITS
-from dpcheck.check.quantities.expectations import Rejected, extreme_means
+from dpcheck.check.quantities.expectations import extreme_means
 from dpcheck.check.quantities.privacy import EventClaim, quantity_of, quantity_text
 from dpcheck.check.values.amounts import between_amount, number_amount
 from dpcheck.check.values.comparisons import as_number, truth_between
-from dpcheck.check.values.measures import EndValue
+from dpcheck.check.values.measures import ClaimRejected, EndValue
 from dpcheck.check.values.verdicts import (
     Amount,
     Beside,
@@ -303,10 +303,7 @@ def _means(
     assert isinstance(meaning, AtEnd), "the end of a run determines it"
     known = meaning.positions, meaning.reads_last, meaning.degree
     end = EndValue(*known, at_end(explored, meaning))
-    try:
-        return extreme_means(truths.chain, end, selected, quantity.span, truths.limits)
-    except Rejected as rejected:
-        raise ClaimRejected(rejected.mistake) from None
+    return extreme_means(truths.chain, end, selected, quantity.span, truths.limits)
 
 
 def _relations(claim: Claim) -> Sequence[tuple[Comparison, Number]]:

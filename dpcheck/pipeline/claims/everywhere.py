@@ -17,11 +17,11 @@ from dpcheck.align.neighbors import Unreadable, differences
 from dpcheck.align.prices import bound_of, rates_of
 from dpcheck.align.windows import Row, Size, longer, round_of, window
 from dpcheck.check.all_values.piecewise import value_of_pieces
-from dpcheck.check.decide import ClaimRejected
 from dpcheck.check.quantities.seen_pairs import complete_evidence, seen_pairs
 from dpcheck.check.values.amounts import bound_amount, epsilon_amount, epsilon_between
 from dpcheck.check.values.comparisons import as_budget, holds
 from dpcheck.check.values.event_text import going_on
+from dpcheck.check.values.measures import ClaimRejected
 from dpcheck.check.values.verdicts import (
     Amount,
     Beside,

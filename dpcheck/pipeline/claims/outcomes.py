@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from dpcheck.chain.chain import Chain
-from dpcheck.check.decide import ClaimRejected, decide, decide_arranged, nothing_asked
+from dpcheck.check.decide import decide, decide_arranged, nothing_asked
 from dpcheck.check.formulas.truths import BEYOND, Truths
-from dpcheck.check.values.measures import TOO_FAR, Measures
+from dpcheck.check.values.measures import TOO_FAR, ClaimRejected, Measures
 from dpcheck.check.values.verdicts import Outcome, Undecided
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.runs import RunMistake

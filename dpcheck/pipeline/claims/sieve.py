@@ -150,7 +150,7 @@ def _kept(block: Block, claims: Sequence[privacy.EventClaim], limits: Limits) ->
         chosen.update(gap.pair for gap in _deciding(claim, evidence))
     if len(seen.pairs):
         # Of pairs with equal rows, the first is shown, and those that are not sure say something.
-        chosen |= {0, evidence.first_uncertain()}
+        chosen |= {0, int(evidence.certain().argmin())}
     pairs = block.inputs[seen.states[sorted(chosen)]]
     return Sifted(
         tuple((s, t) for s, t in pairs.tolist()),

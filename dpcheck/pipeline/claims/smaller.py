@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 from math import inf
 
-from dpcheck.check.decide import ClaimRejected
+from dpcheck.check.values.measures import ClaimRejected
 from dpcheck.check.values.verdicts import Violated
 from dpcheck.exact import TooLarge
 from dpcheck.explore import MistakesFound
