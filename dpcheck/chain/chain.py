@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcheck.exact import Number, as_fraction, number
+from dpcheck.exact import Number, Whole, as_fraction, number
 from dpcheck.records import dataclass, field
 
 if TYPE_CHECKING:  # importing numpy.typing takes as long as a small check
@@ -134,6 +134,13 @@ class Chain:
         if self.diverged is not None:
             into_sinks = into_sinks | (self.targets == self.diverged)
         return int(len(self.targets) - np.count_nonzero(into_sinks))
+
+    def row(self, state: int) -> tuple[Whole, list[tuple[int, Whole]]]:
+        """Return the denominator of a state's row, and each target with its numerator."""
+        edges = slice(*self.indptr[state : state + 2].tolist())
+        weights: list[Whole] = self.numerators[edges].tolist()
+        below: list[Whole] = self.denominators[state : state + 1].tolist()
+        return below[0], list(zip(self.targets[edges].tolist(), weights, strict=True))
 
     def to_networkx(self) -> nx.DiGraph[int]:
         """Return the chain as a graph of networkx, to draw it or to run algorithms on it.

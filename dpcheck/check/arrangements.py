@@ -10,7 +10,7 @@ Lemma 2.2).
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property, partial
 from itertools import pairwise, product
 from math import prod
@@ -23,7 +23,7 @@ from dpcheck.chain.chain import Chain, IntArray, NeighborRelation
 from dpcheck.chain.sets import distinct
 from dpcheck.check.quantities.composed_bounds import decide_by_bounds
 from dpcheck.check.quantities.decide_quantity import decide_comparison, decide_on_losses
-from dpcheck.check.quantities.endless_claims import decide_by_prefixes, decide_endless
+from dpcheck.check.quantities.endless_claims import decide_by_prefixes, decide_endless, doubled
 from dpcheck.check.quantities.grid_bounds import Composition, enclosed_sum, total
 from dpcheck.check.quantities.loss_values import KnownLosses, Measured, Side, sides_of
 from dpcheck.check.quantities.pair_losses import losses_of_all
@@ -194,13 +194,6 @@ class _Endless:
     known: Sequence[list[LossDistribution] | None]
     times: Sequence[int]
 
-    def prefixes(self) -> Iterator[tuple[int, ComposedEvidence]]:
-        """Yield evidence about the first outputs of these parts, twice as many each time."""
-        depth = 1
-        while depth <= MAX_OUTPUTS and (evidence := self.cut(depth, shows_state=False)):
-            yield depth, evidence
-            depth *= 2
-
     def cut(self, depth: int, *, shows_state: bool) -> ComposedEvidence | None:
         """Return evidence about so many first outputs of each; None where it is too large."""
         parts = list[list[LossDistribution]]()
@@ -230,8 +223,9 @@ def _decide_endless(claim: EventClaim, parts: _Endless) -> Outcome:
                 outcome = decide_endless(claim, seen)
                 alone = Beside(f"run {1 + sum(parts.times[:k])} alone shows it")
                 return with_fields(outcome, beside=(*outcome.beside, alone))
+    prefixes = doubled(1, MAX_OUTPUTS, partial(parts.cut, shows_state=False))
     with_state = partial(parts.cut, shows_state=True)
-    outcome = decide_by_prefixes(claim, parts.seen[0], parts.prefixes(), with_state)
+    outcome = decide_by_prefixes(claim, parts.seen[0], prefixes, with_state)
     if isinstance(outcome.verdict, Undecided):
         return with_fields(outcome, verdict=with_fields(outcome.verdict, limit=ENDLESS_PART))
     return outcome
@@ -413,12 +407,13 @@ def group_promise(
 
     All pairs of it count: inputs at a distance are joined by pairs that may have no end selected.
     """
-    quantity = (
-        claim.quantity if isinstance(claim, claims.QuantityClaim | claims.QuantityValue) else None
-    )
-    is_pure = isinstance(claim, claims.PrivacyClaim) and claim.delta == 0
+    if not isinstance(claim, EventClaim) or (
+        isinstance(claim, claims.PrivacyClaim) and claim.delta != 0
+    ):
+        return ()
+    quantity = quantity_of(claim)
     is_tight = isinstance(quantity, claims.TightEpsilon) and quantity.delta == 0
-    if not (is_pure or is_tight or isinstance(quantity, claims.TightDelta)):
+    if not (is_tight or isinstance(quantity, claims.TightDelta)):
         return ()
     seen = seen_pairs(chain, distinct(chain.neighbors.pairs), limits)
     evidence = complete_evidence(seen)

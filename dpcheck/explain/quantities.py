@@ -33,7 +33,6 @@ from dpcheck.exact import (
     number,
     power,
     subtract,
-    whole,
 )
 from dpcheck.explain.bounds import Outside
 from dpcheck.explain.explanation import Explanation, Neighbors, Remark, Tight, TracedRun
@@ -389,12 +388,9 @@ def explain_guesses(subject: Subject, word: str) -> Explanation | None:
     if table is None:
         return None
     best: dict[int, tuple[Number, int]] = {}
-    for row, below in enumerate(table.denominators):
+    for row in range(len(states)):
         subject.limits.check_time(f"{row} of {len(states)} inputs compared")
-        entries = slice(int(table.indptr[row]), int(table.indptr[row + 1]))
-        weights = zip(table.sequences[entries].tolist(), table.weights[entries], strict=True)
-        for sequence, weight in weights:
-            p = number(whole(weight), below)
+        for sequence, p in table.row(row):
             if sequence not in best or compare(p, best[sequence][0]) > 0:
                 best[sequence] = p, row
     order = falling([(p, (sequence, row)) for sequence, (p, row) in best.items()])

@@ -18,7 +18,7 @@ from itertools import accumulate
 
 from flint import fmpq
 
-from dpcheck.exact import ExpNumber, Number, add, compare, divide, subtract
+from dpcheck.exact import ExpNumber, Number, add, compare, divide, multiply, subtract
 from dpcheck.records import dataclass
 
 
@@ -113,6 +113,21 @@ class LossDistribution:
         reached = list(sums)
         return tuple(reached) if self.p_only == 0 else ((0, 0), *reached)
 
+    def delta(self, factor: Number) -> Number:
+        """Return max over S of P(S) - E Q(S) for a factor E >= 0 (the hockey-stick divergence).
+
+        >>> from dpcheck.exact import number
+        >>> half = number(1, 2)
+        >>> LossDistribution.of([(1, half), (0, half)]).delta(1)
+        1/2
+        """
+        total = self.p_only
+        for loss in self.losses:
+            if compare(loss.ratio, factor) <= 0:
+                break
+            total = add(total, subtract(loss.p, multiply(factor, loss.q)))
+        return total
+
 
 def exponent_of(ratio: Number) -> fmpq | None:
     """Return s where the ratio is e^s with a rational s, else None."""
@@ -147,8 +162,7 @@ def both_directions(losses: LossDistribution) -> Iterator[tuple[LossDistribution
 
 def total_variation(losses: LossDistribution) -> Number:
     """Return max over S of |P(S) - Q(S)|, which is the same in both directions."""
-    above = (loss for loss in losses.losses if compare(loss.ratio, 1) > 0)
-    return sum_of([losses.p_only, *(subtract(loss.p, loss.q) for loss in above)])
+    return losses.delta(1)
 
 
 def sum_of(terms: Iterable[Number]) -> Number:

@@ -87,13 +87,13 @@ def budget_fields(epsilon: exact.Budget, delta: exact.Number) -> Fields:
 def row_of(chain: Chain, state: int) -> Row:
     """Return a row of a chain that shows an output a transition, as a run is seen."""
     edges: list[tuple[exact.Whole, int | None, str | None]] = []
-    for j in range(int(chain.indptr[state]), int(chain.indptr[state + 1])):
-        target, weight = int(chain.targets[j]), exact.whole(chain.numerators[j])
+    below, row = chain.row(state)
+    for target, weight in row:
         if target in (chain.stopped, chain.diverged):
             edges.append((weight, None, None if target == chain.stopped else "diverged"))
         else:
             edges.append((weight, target, chain.observation_text(int(chain.observation[target]))))
-    return exact.whole(chain.denominators[state]), edges
+    return below, edges
 
 
 def shown_ends(ending: Ending) -> tuple[str | None, ...]:

@@ -97,13 +97,11 @@ def _look(at: int, limits: Limits) -> None:
 
 def _future_row(chain: Chain, state: int, alike: dict[int, int]) -> tuple[Row, object]:
     """Return a state's row among states that stand for others, and its content."""
-    low, high = int(chain.indptr[state]), int(chain.indptr[state + 1])
+    below, row = chain.row(state)
     sums: dict[tuple[Label, int], Whole] = {}
-    numerators = chain.numerators[low:high].tolist()
-    for t, numerator in zip(chain.targets[low:high].tolist(), numerators, strict=True):
+    for t, numerator in row:
         key = _label(chain, t), alike[t]
         sums[key] = sums.get(key, 0) + numerator
-    below: Whole = chain.denominators[state : state + 1].tolist()[0]
     divisor = common_divisor((below, *sums.values()))
     steps: dict[Label, list[tuple[int, Whole]]] = {}
     for key, weight in sums.items():

@@ -14,7 +14,7 @@ departures' table is a product: P(sequence) = Σ P(reach h) P(sequence from h), 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import lcm
 from typing import Literal
 
@@ -33,7 +33,7 @@ from dpcheck.chain.weights.denominators import (
 from dpcheck.chain.weights.products import composed
 from dpcheck.chain.weights.rows import Entries, indptr_of, merged, ranges, shortened
 from dpcheck.check.values.event_text import DIVERGED, GOES_ON, STOPPED
-from dpcheck.exact import Whole
+from dpcheck.exact import Number, Whole, number
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass, replace
 
@@ -77,6 +77,13 @@ class SequenceTable:
     def is_complete(self) -> bool:
         """Return whether every sequence of the table is a complete one."""
         return not bool((self.end == GOES_ON).any())
+
+    def row(self, i: int) -> Iterator[tuple[int, Number]]:
+        """Yield the sequences from source i, with their probabilities."""
+        entries = slice(*self.indptr[i : i + 2].tolist())
+        weights = self.weights[entries].tolist()
+        for sequence, weight in zip(self.sequences[entries].tolist(), weights, strict=True):
+            yield sequence, number(weight, self.denominators[i])
 
     def outputs(self, sequence: int) -> tuple[int, ...]:
         """Return the observation codes a sequence shows, in order."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cmp_to_key
 from typing import assert_never
 
@@ -241,11 +241,9 @@ def _sum_of_maxima(chain: Chain, sources: IntArray, limits: Limits) -> exact.Num
     table = sequence_table(chain, sources, limits=limits)
     assert table is not None, "without a bound on its size there is a table"
     best: dict[int, exact.Number] = {}
-    for i, below in enumerate(table.denominators):
+    for i in range(len(sources)):
         limits.check_time(f"{i} of {len(sources)} inputs compared")
-        for j in range(int(table.indptr[i]), int(table.indptr[i + 1])):
-            p = exact.number(exact.whole(table.weights[j]), below)
-            sequence = int(table.sequences[j])
+        for sequence, p in table.row(i):
             known = best.get(sequence)
             if known is None or exact.compare(p, known) > 0:
                 best[sequence] = p
@@ -331,8 +329,9 @@ def error_laws(
         later, laws = laws, {}
         for state in layers[position - 1].tolist():
             law: dict[exact.Number, exact.Number] = {}
-            for target, p in _row(chain, state):
-                error = worst[target]
+            below, row = chain.row(state)
+            for target, weight in row:
+                error, p = worst[target], exact.number(weight, below)
                 if error is None:
                     continue
                 for largest, q in later.get(target, nothing).items():
@@ -351,16 +350,6 @@ def _largest(
         pairs = zip(largest, error, strict=True)
         largest = [right if compare_measures(left, right) == -1 else left for left, right in pairs]
     return largest
-
-
-def _row(chain: Chain, state: int) -> Iterator[tuple[int, exact.Number]]:
-    """Yield the successors of a state with their probabilities."""
-    row = slice(int(chain.indptr[state]), int(chain.indptr[state + 1]))
-    below = chain.denominators[state : state + 1].tolist()[0]
-    for target, weight in zip(
-        chain.targets[row].tolist(), chain.numerators[row].tolist(), strict=True
-    ):
-        yield target, exact.number(weight, below)
 
 
 def _quantile(

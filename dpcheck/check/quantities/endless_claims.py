@@ -95,7 +95,7 @@ def decide_endless(claim: EventClaim, seen: SeenPairs) -> Outcome:
                 decision = decide_event_claim(claim, words, seen)
                 assert decision.verdict is not None, "complete evidence decides"
                 return Outcome(decision.verdict, seen.coverage(), (), decision.value)
-    return decide_by_prefixes(claim, seen, _prefixes(seen), partial(_with_state, seen))
+    return decide_by_prefixes(claim, seen, _prefixes(seen), _cut(seen, shows_state=True))
 
 
 def violating_prefixes(claim: EventClaim, seen: SeenPairs) -> tuple[Evidence, Decision] | None:
@@ -281,9 +281,14 @@ def _shown_by(seen: SeenPairs, evidence: Evidence, decision: Decision) -> Phrase
     return Phrase.of(*shown, ": ", *sides)
 
 
-def _with_state(seen: SeenPairs, depth: int) -> Evidence | None:
-    graph = endless_prefixes(seen).cut(depth, seen.limits, shows_state=True)
-    return None if graph is None else merged_evidence(seen, graph)
+def _cut(seen: SeenPairs, *, shows_state: bool) -> Callable[[int], Evidence | None]:
+    """Return what makes merged evidence about so many first outputs, if that is not too much."""
+
+    def evidence(depth: int) -> Evidence | None:
+        graph = endless_prefixes(seen).cut(depth, seen.limits, shows_state=shows_state)
+        return None if graph is None else merged_evidence(seen, graph)
+
+    return evidence
 
 
 def _prefixes(seen: SeenPairs) -> Iterator[tuple[int, Evidence]]:
@@ -296,21 +301,20 @@ def _prefixes(seen: SeenPairs) -> Iterator[tuple[int, Evidence]]:
     for tabled, evidence in _prefix_tables(seen):
         yield tabled, evidence
         depth = 2 * tabled
-    while depth <= _MAX_MERGED_DEPTH:
-        graph = endless_prefixes(seen).cut(depth, seen.limits, shows_state=False)
-        if graph is None:
-            break
-        yield depth, merged_evidence(seen, graph)
-        depth *= 2
+    yield from doubled(depth, _MAX_MERGED_DEPTH, _cut(seen, shows_state=False))
 
 
 def _prefix_tables(seen: SeenPairs) -> Iterator[tuple[int, Evidence]]:
     """Yield tables of the first outputs, as long as these are few."""
-    depth = 1
-    while depth <= _MAX_DEPTH and not seen.chain.offers:
-        evidence = prefix_table(seen, depth)
-        if evidence is None:
-            break
+    most = 0 if seen.chain.offers else _MAX_DEPTH
+    return doubled(1, most, partial(prefix_table, seen))
+
+
+def doubled(
+    depth: int, most: int, evidence_at: Callable[[int], Evidence | None]
+) -> Iterator[tuple[int, Evidence]]:
+    """Yield numbers of outputs, twice as many each time, with evidence as long as it is there."""
+    while depth <= most and (evidence := evidence_at(depth)) is not None:
         yield depth, evidence
         depth *= 2
 

@@ -190,13 +190,9 @@ class _Runs:
         if self._is_settled(node):
             return []
         state, last, count, known = node
-        chain = self.chain
-        edges = slice(int(chain.indptr[state]), int(chain.indptr[state + 1]))
         row: list[tuple[int | None, Whole]] = []
-        for target, weight in zip(
-            chain.targets[edges].tolist(), chain.numerators[edges].tolist(), strict=True
-        ):
-            if target in (chain.stopped, chain.diverged):
+        for target, weight in self.chain.row(state)[1]:
+            if target in (self.chain.stopped, self.chain.diverged):
                 row.append((None, weight))
                 continue
             if self._is_choice(target):
@@ -283,9 +279,7 @@ class _Runs:
         return {**found}
 
     def _denominator(self, place: int) -> Whole:
-        state = self.nodes[place][0]
-        found: list[Whole] = self.chain.denominators[state : state + 1].tolist()
-        return found[0]
+        return self.chain.row(self.nodes[place][0])[0]
 
     def _solved(
         self,

@@ -7,7 +7,7 @@ from dpcheck.chain.sets import distinct
 from dpcheck.check.evidence.sequences import has_output_cycle, sequence_table
 from dpcheck.check.quantities.seen_pairs import observed
 from dpcheck.check.values.event_text import output_sequence
-from dpcheck.exact import Number, number, whole
+from dpcheck.exact import Number
 from dpcheck.limits import Limits, too_large
 
 
@@ -33,11 +33,6 @@ def output_rows(chain: Chain, limits: Limits) -> dict[str, dict[str, Number]]:
     names = [chain.state_text(state) for state in states.tolist()]
     assert len(set(texts)) == len(texts), "no two sequences are written alike"
     assert len(set(names)) == len(names), "no two initial states are written alike"
-    rows: dict[str, dict[str, Number]] = {}
-    for i, name in enumerate(names):
-        entries = range(int(table.indptr[i]), int(table.indptr[i + 1]))
-        below = table.denominators[i]
-        rows[name] = {
-            texts[int(table.sequences[j])]: number(whole(table.weights[j]), below) for j in entries
-        }
-    return rows
+    return {
+        name: {texts[sequence]: p for sequence, p in table.row(i)} for i, name in enumerate(names)
+    }
