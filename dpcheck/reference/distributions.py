@@ -22,10 +22,6 @@ from dpcheck.reference.values import (
 Law = dict[Value, Number]
 
 
-class NoWeight(WrongProgram):
-    """All weights of a distribution that is to be normalized are 0."""
-
-
 def law_of(pairs: list[tuple[Value, Number]], *, is_normalized: bool = False) -> Law:
     """Return the distribution of (value, weight), weights of equal values added."""
     found: Law = {}
@@ -34,7 +30,7 @@ def law_of(pairs: list[tuple[Value, Number]], *, is_normalized: bool = False) ->
     if is_normalized:
         total = sum(found.values(), ZERO)
         if sign(total) == 0:
-            raise NoWeight("all weights are 0")
+            raise NotCovered("weights that are all 0: a mistake, or the prior of what is no secret")
         found = {value: quotient(weight, total) for value, weight in found.items()}
     if any(sign(p) < 0 for p in found.values()) or sum(found.values(), ZERO) != 1:
         raise WrongProgram("these are no probabilities")

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import cache
 from itertools import product
 
-from dpcheck.reference.distributions import NoWeight, distribution
+from dpcheck.reference.distributions import distribution
 from dpcheck.reference.expressions import Env, Scope, evaluate, holds
 from dpcheck.reference.numbers import ONE
 from dpcheck.reference.runs import (
@@ -85,7 +85,7 @@ class Mechanism(Model):
                 for value in self._values_of(indices, domain, self.env(earlier))
                 if holds(where, self.env((*earlier, value)), self.scope)
             ]
-        return [point for point in found if self._is_possible(point)] or found
+        return found
 
     def _values_of(self, indices: Tree, domain: Tree, env: Env) -> Iterable[Value]:
         """Return the values of one input: elements of its set, or arrays of them."""
@@ -94,18 +94,6 @@ class Mechanism(Model):
             return items
         places = elements(evaluate(indices, env, self.scope))
         return (array(places, chosen) for chosen in product(items, repeat=len(places)))
-
-    def _is_possible(self, point: Point) -> bool:
-        """Return whether each prior that reads inputs alone gives them some weight."""
-        for word, *parts in self.body:
-            try:
-                if word == "prior":
-                    distribution(parts[1], self.env(point), self.scope)
-            except NoWeight:
-                return False
-            except WrongProgram:
-                continue
-        return True
 
     def are_neighbors(self, s: Point, t: Point) -> bool:
         """Return whether two inputs are different, agree on what is public, and are adjacent."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +11,6 @@ from dpcheck.reference.chains import Chain
 from dpcheck.reference.claims import INFINITE, Question
 from dpcheck.reference.expressions import TESTS, Env, combined, compare, evaluate, unrolled
 from dpcheck.reference.files import Loaded
-from dpcheck.reference.formulas import forever, formula, progress
 from dpcheck.reference.numbers import ZERO, Budget, Number, excess_sign, made
 from dpcheck.reference.runs import DIVERGED, STOPPED, UNKNOWN, Model, Outputs, Point
 from dpcheck.reference.syntax import Tree, named, parsed
@@ -162,13 +160,15 @@ class Replay:
         def collected(part: Tree, env: Env, _: object) -> Tree:
             if part[0] in ("P", "D"):
                 chances = tuple(question.chance(part[-1], point, env) for point in points)
-                found.append((chances, question.bounds(part, env)))
+                if (chances, question.bounds(part, env)) == (self.wanted, self._bounds()):
+                    found.append((part[-1], env))
             return part
 
         scope = question.model.scope.but(around=question.model.env(points[0]))
         combined(self.tree, {}, scope, collected)
-        if (self.wanted, self._bounds()) not in found:
+        if not found:
             raise Contradicted("no formula of the claim has these chances and these bounds")
+        self.path = found[0]
 
     def _followed(self) -> list[tuple[Number, Number]]:
         """Return bounds of both chances of the event that violate the budget."""
@@ -230,34 +230,21 @@ class Replay:
     # --- drawing ---------------------------------------------------------------------------
 
     def frequencies(self, n: int, seed: int) -> list[int]:
-        """Return in how many of n drawn runs of each side the event happens."""
+        """Return in how many of n drawn runs of each side the event that was derived happens."""
         if self.fields["proof"] == "sum":
-            raise NotCovered("drawing the runs of compositions")
+            raise NotCovered("they are those of a composition")
         question, points = self._question()
-        happens = self._happens(question.model)
-        found = []
-        for k, point in enumerate(points):
-            generator = random.Random(f"{seed} {k}")
-            runs = (question.model.drawn(point, generator) for _ in range(n))
-            found.append(sum(happens(point, *run) for run in runs))
-        return found
+        model, most = question.model, max(map(len, self.event), default=0)
 
-    def _happens(self, model: Model) -> Callable[[Point, Outputs, str], bool]:
-        """Return what tells whether a run of a point belongs to the event."""
-        if self.fields["proof"] == "event":
-            return lambda _, *seen: any(_begins(each, *seen) for each in self.event)
-        if self.tree[0] not in ("P", "D"):
-            raise NotCovered("drawing for a conjunction")
-        if isinstance(model, Chain):
-            raise NotCovered("drawing the paths of an explicit chain")
+        def happens(point: Point, generator: random.Random) -> bool:
+            if self.fields["proof"] == "path":
+                return model.drawn_truth(*self.path, point, generator)
+            seen = model.drawn(point, generator, most)
+            return any(_begins(each, *seen) for each in self.event)
 
-        def happens(point: Point, outputs: Outputs, status: str) -> bool:
-            rest = formula(self.tree[-1], model.env(point), model.scope)
-            for shown in (None, *outputs):
-                rest = progress(rest, model.holds_at((shown, None)))
-            return bool(forever(rest, model.holds_at(status)))
-
-        return happens
+        generators = [random.Random(f"{seed} {k}") for k, _ in enumerate(points)]
+        sides = list(zip(points, generators, strict=True))
+        return [sum(happens(*side) for _ in range(n)) for side in sides]
 
 
 def _begins(begun: Begun, seen: Outputs, status: str) -> bool:

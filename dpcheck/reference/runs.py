@@ -21,7 +21,7 @@ STOPPED, DIVERGED, CUT, UNKNOWN = "stopped", "diverged", "cut", "unknown"
 """The end of a run; that it goes on forever in silence; that it shows more than is followed; that
 it draws what is left out."""
 MOST_DRAWN = 10_000
-"""Bounds the outputs of a run that is drawn."""
+"""Bounds the steps of a path that is drawn."""
 
 State = Any
 Outputs = tuple[str, ...]
@@ -116,7 +116,7 @@ class Model:
     def __init__(self, scope: Scope, work: Work) -> None:
         self.scope, self.work = scope, work
         self._next_shown = Equations(self._next, work)
-        self._weights: dict[State, list[float]] = {}
+        self._weights: dict[Any, tuple[list[Any], list[float]]] = {}
         self._chances: dict[Any, Number] = {}
 
     @cached_property
@@ -160,21 +160,25 @@ class Model:
                         add(row, (outputs, CUT), p * q)
         return row
 
-    def drawn(self, point: Point, generator: Random, most: int = MOST_DRAWN) -> tuple[Outputs, str]:
+    def drawn(self, point: Point, generator: Random, most: int) -> tuple[Outputs, str]:
         """Draw what a run shows, output by output; it is cut behind so many."""
         state, shown = self.start(point), list[str]()
         while len(shown) < most:
-            law = self.ahead(state)
-            if UNKNOWN in law:
-                raise NotCovered("drawing noise without bounds")
-            if state not in self._weights:
-                self._weights[state] = [float(p) for p in law.values()]
-            (seen,) = generator.choices(list(law), self._weights[state])
+            seen = self._drawn_from(state, self.ahead, generator)
             if isinstance(seen, str):
                 return tuple(shown), seen
             output, state = seen
             shown.append(output)
         return tuple(shown), CUT
+
+    def _drawn_from(self, node: Any, law_of: Callable[[Any], Law], generator: Random) -> Any:  # noqa: ANN401 - any key of a law
+        """Draw from the law of a node, which is kept."""
+        if node not in self._weights:
+            law = law_of(node)
+            if UNKNOWN in law:
+                raise NotCovered("noise without bounds")
+            self._weights[node] = list(law), [float(p) for p in law.values()]
+        return generator.choices(*self._weights[node])[0]
 
     # --- path formulas ---------------------------------------------------------------------
 
@@ -195,6 +199,20 @@ class Model:
                 found += law[DIVERGED] if False in signs else 0
             self._chances[key] = found
         return self._chances[key]
+
+    def drawn_truth(self, path: Tree, env: Env, point: Point, generator: Random) -> bool:
+        """Draw a path, step by step, until a formula is decided."""
+
+        def following(node: Any) -> Law:  # noqa: ANN401 - as equations have them
+            decided, nodes = self._decided(node)
+            return decided or nodes
+
+        node = self.first(point), formula(path, {**self.env(point), **env}, self.scope)
+        for _ in range(MOST_DRAWN):
+            node = self._drawn_from(node, following, generator)
+            if isinstance(node, bool):
+                return node
+        raise NotCovered(f"a path is not decided in {MOST_DRAWN:,} steps")
 
     def _decided(self, node: tuple[Position, Any]) -> tuple[Law, Law]:
         """Return whether a formula holds from a position on, or what must hold from the next."""

@@ -69,7 +69,7 @@ def made_of(tree: Tree, loaded: Loaded) -> Target:
         return Target((kind(declared, given, scope, loaded.work),))
     if name != "compose":
         raise NotCovered(f"the target {name}(...)")
-    runs: tuple[Model, ...] = ()
+    runs = last = tuple[Model, ...]()
     for part in arguments:
         if part[0] in ("call", "name") and is_target(part[1], scope):
             last = made_of(part, loaded).runs

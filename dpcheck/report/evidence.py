@@ -26,7 +26,7 @@ class Drawn:
 class Replayed:
     """A witness that is true of the model's text; its `event` is empty if the claim names it.
 
-    sides: each input, the chance of the event from there, and drawn runs.
+    sides: each input, the chance of the event from there, and drawn runs; or why none are.
     """
 
     path: str
@@ -34,6 +34,7 @@ class Replayed:
     place: str
     event: ShownEvent
     sides: tuple[tuple[str, Amount, Drawn | None], ...]
+    undrawn: str | None
 
 
 @dataclass(frozen=True)
@@ -61,3 +62,5 @@ def replay_lines(found: Replayed | OnlyVerified) -> Iterator[str]:
                 f"    drawn {drawn.hits:,} of {drawn.runs:,} = {drawn.hits / drawn.runs:.6g},"
                 f" 95 % confidence from {drawn.low:.6g} to {drawn.high:.6g}"
             )
+    if found.undrawn is not None:
+        yield f"  no runs were drawn: {found.undrawn}"

@@ -147,7 +147,6 @@ def test_statements_output_these(body, outputs):
         "output 1/0",
         "y ~ {1: 1/2} output y",
         "y ~ {1: -1, 2: 2} output y",
-        "y ~ {1: 0} normalized output y",
         "output max({i for i in 1..2 where i > 2})",
     ],
 )
@@ -159,12 +158,6 @@ def test_mistakes_of_a_run_are_mistakes(body):
 def test_a_run_without_end_diverges_with_what_is_left():
     row, _ = rows("y ~ bernoulli(1/3) output 0 while y { y := y } output 1")
     assert row == {(("0",), DIVERGED): THIRD, (("0", "1"), STOPPED): 2 * THIRD}
-
-
-def test_a_secret_without_weight_is_no_input():
-    text = """mechanism m { input x in 0..2 adjacent all
-      prior y ~ {z: if z = x then z else 0 for z in 0..2} normalized  output y }"""
-    assert Program(text).texts == ["x = 1", "x = 2"]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -372,6 +373,30 @@ def test_frequencies_of_drawn_runs_are_near_the_exact_chance(witnesses, capsys):
     assert "95 % confidence from 0." in first
 
 
+def test_runs_of_every_violation_are_drawn_but_those_of_compositions(witnesses, capsys):
+    """Paths of chains and parts of conjunctions too; and by chance no interval is far off."""
+    run(["replay", *map(str, witnesses), "--simulate", "1000"])
+    told = capsys.readouterr().out
+    assert told.count("no runs were drawn: they are those of a composition") == 3
+    chance = r"[ =≈](?P<p>[\d./]+)\n    drawn .* = (?P<k>[\d.e-]+), 95 %"
+    drawn = [(float(Fraction(m["p"])), float(m["k"])) for m in re.finditer(chance, told)]
+    assert len(drawn) > 20
+    assert all(abs(p - k) <= 4 * (p * (1 - p) / 1000) ** 0.5 for p, k in drawn)
+
+
+def test_a_path_that_nothing_decides_is_not_drawn_for_ever(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    text = """chain ring { state a  state b  init a  a -> 1: b  b -> 1: a }
+    refute ring: P<1/2 [ G (a | b) ]"""
+    (tmp_path / "m.dpm").write_text(text, "utf-8")
+    assert run(["check", "m.dpm", "-q", "--witness", "w"]) == 0
+    capsys.readouterr()
+    assert run(["replay", *map(str, sorted(Path("w").iterdir())), "--simulate", "20"]) == 0
+    told = capsys.readouterr().out
+    assert "drawn 20 of 20" not in told
+    assert "no runs were drawn: a path is not decided in 10,000 steps" in told
+
+
 def test_evidence_that_a_claim_holds_is_not_derived_again(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "m.dpm").write_text(MODEL + "check survey: dp(ln 3)", "utf-8")
@@ -476,6 +501,8 @@ def test_bounds_decide_noise_without_bounds(tmp_path, monkeypatch, capsys):
     told = capsys.readouterr().out
     assert told.count("is violated by the text of m.dpm") == len(derived) == 6
     assert told.count(" and at most ") == 2 * len(derived)
+    assert run(["replay", derived[0], "--simulate", "9"]) == 0
+    assert capsys.readouterr().out.endswith("\n  no runs were drawn: noise without bounds\n")
     assert run(["replay", files[-1]]) == 2
     assert "noise without bounds" in capsys.readouterr().err
 
@@ -494,6 +521,12 @@ def test_bounds_that_are_too_far_apart_decide_nothing(tmp_path, monkeypatch):
     wrong["sides"][0]["probability"] = "1/7"
     with pytest.raises(Contradicted, match="is another one"):
         Replay(load(Path("m.dpm"), tmp_path), wrong).derived()
+
+
+def test_a_composition_of_what_is_not_there_is_not_covered(tmp_path):
+    (tmp_path / "m.dpm").write_text(MODEL, "utf-8")
+    with pytest.raises(NotCovered):
+        answer(load(tmp_path / "m.dpm", tmp_path), "compose(nothing(k = 1), 2)", None, "dp(1)")
 
 
 def test_what_the_command_line_defined_is_said(tmp_path, monkeypatch, capsys):

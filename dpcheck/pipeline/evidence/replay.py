@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def replayed(
             return ModelChanged(None, path, changed)
         replay = Replay(models[key], fields)
         derived = replay.derived()
-        hits = replay.frequencies(n_runs, seed) if n_runs else [None] * len(derived)
+        drawn, undrawn = _drawn(replay, n_runs, seed) if n_runs else ([], None)
     except Contradicted as contradiction:
         return ModelSaysOtherwise(None, path, str(contradiction))
     except (NotCovered, WrongProgram) as reason:
@@ -69,11 +70,10 @@ def replayed(
     except (AttributeError, KeyError, TypeError, IndexError):
         return NoWitness(None, path, "fields are missing")
     sides = tuple(
-        (text, _amount(*bounds), None if k is None else _drawn(k, n_runs))
-        for (text, bounds), k in zip(derived, hits, strict=True)
+        (text, _amount(*bounds), each) for (text, bounds), each in zip_longest(derived, drawn)
     )
     said = f"{claim['target']}: {claim['text']}" + (f" with {', '.join(chosen)}" if chosen else "")
-    return Replayed(path, said, f"{claim['file']}:{claim['line']}", _event(fields), sides)
+    return Replayed(path, said, f"{claim['file']}:{claim['line']}", _event(fields), sides, undrawn)
 
 
 def _event(fields: dict[str, Any]) -> ShownEvent:
@@ -111,11 +111,19 @@ def _amount(low: Number, high: Number) -> Amount:
     return Amount("a number with e", repr(float(low)))
 
 
-def _drawn(hits: int, runs: int) -> Drawn:
-    """Return the exact confidence interval of a chance (Clopper, Pearson, Biometrika 1934)."""
+def _drawn(replay: Replay, runs: int, seed: int) -> tuple[list[Drawn], str | None]:
+    """Return how often the event happens in drawn runs of each side, or why none are drawn.
+
+    With exact confidence intervals of its chance (Clopper, Pearson, Biometrika 1934).
+    """
     from scipy.special import betaincinv
 
-    tail = (1 - CONFIDENCE) / 2
-    low = 0.0 if hits == 0 else float(betaincinv(hits, runs - hits + 1, tail))
-    high = 1.0 if hits == runs else float(betaincinv(hits + 1, runs - hits, 1 - tail))
-    return Drawn(hits, runs, low, high)
+    found, tail = list[Drawn](), (1 - CONFIDENCE) / 2
+    try:
+        for hits in replay.frequencies(runs, seed):
+            low = 0.0 if hits == 0 else float(betaincinv(hits, runs - hits + 1, tail))
+            high = 1.0 if hits == runs else float(betaincinv(hits + 1, runs - hits, 1 - tail))
+            found.append(Drawn(hits, runs, low, high))
+    except NotCovered as reason:
+        return [], str(reason)
+    return found, None
