@@ -92,11 +92,9 @@ class Line:
 
     def value_at(self, t: fmpq) -> fmpq:
         """Return the value of the parameter for a rational t."""
-        low, high = self.param.low, self.param.high
-        if low is None:
-            assert high is not None, "a parameter is bounded on one side"
-            return fmpq(high) + 1 - t
-        return fmpq(low) - 1 + t if high is None else low + (fmpq(high) - low) / t
+        value = self.param.value_at(t)
+        assert not isinstance(value, ExpNumber), "rational numbers have one"
+        return fmpq(value)
 
     def t_of(self, value: Chosen) -> Bound:
         """Return the t of a value of the parameter, None for an infinite or irrational one."""

@@ -74,19 +74,18 @@ class Param:
     @property
     def stand_in(self) -> ExpNumber:
         """The number that stands for the parameter."""
-        t = exponential(1)
-        value: Number
-        match self.low, self.high:
-            case None, None:
-                raise AssertionError("a parameter is bounded on one side")
-            case int() | fmpq() as low, None:
-                value = add(subtract(low, 1), t)
-            case None, int() | fmpq() as high:
-                value = subtract(add(high, 1), t)
-            case int() | fmpq() as low, int() | fmpq() as high:
-                value = add(low, divide(subtract(high, low), t))
+        value = self.value_at(exponential(1))
         assert isinstance(value, ExpNumber), "e is irrational"
         return value
+
+    def value_at(self, t: Number) -> Number:
+        """Return the value for one t > 1."""
+        if self.low is None:
+            assert self.high is not None, "a parameter is bounded on one side"
+            return subtract(add(self.high, 1), t)
+        if self.high is None:
+            return add(subtract(self.low, 1), t)
+        return add(self.low, divide(subtract(self.high, self.low), t))
 
     @property
     def ends(self) -> tuple[int | fmpq | None, int | fmpq | None]:

@@ -265,13 +265,12 @@ def logarithm_of(value: ParamNumber) -> Budget:
 
 
 @lru_cache(maxsize=1024)
-def outside_unit(value: ParamNumber, *, is_strict: bool, has_top: bool) -> str | None:
+def outside_unit(value: ParamNumber, signs: tuple[int, ...], *, has_top: bool) -> str | None:
     """Return one value of the parameter for which a number is not in [0, 1], as words; else None.
 
-    With `is_strict` it must lie in (0, 1), without `has_top` it may be above 1.
+    There it, or (unless without `has_top`) what is left to 1, has one of the signs.
     """
     line = line_of(value.param, [value.value], is_exponential=value.is_exponential)
-    signs = (-1, 0) if is_strict else (-1,)
     for number in (value.value, subtract(1, value.value))[: 1 + has_top]:
         failing = line.where(number, signs)
         if not failing.is_empty:
@@ -281,11 +280,9 @@ def outside_unit(value: ParamNumber, *, is_strict: bool, has_top: bool) -> str |
 
 def _refuse(value: ParamNumber, signs: tuple[int, ...], title: str) -> None:
     """Raise `ParamError` if a function has one of these signs for some value."""
-    line = line_of(value.param, [value.value], is_exponential=value.is_exponential)
-    failing = line.where(value.value, signs)
-    if not failing.is_empty:
-        shown = title.format(f"`{line.text(value.value)}`")
-        raise ParamError(f"{shown} {line.example_text(failing)}")
+    place = outside_unit(value, signs, has_top=False)
+    if place is not None:
+        raise ParamError(f"{title.format(f'`{param_text(value)}`')} {place}")
 
 
 # --- text ----------------------------------------------------------------------------------

@@ -138,6 +138,15 @@ def roots_between(polynomial: fmpz_poly, low: fmpq, high: Bound) -> list[Root]:
     return sorted(found, key=cmp_to_key(Root.compare))
 
 
+def distinct_roots(roots: Iterable[Root]) -> list[Root]:
+    """Return roots in order, equal ones once."""
+    found: list[Root] = []
+    for root in sorted(roots, key=cmp_to_key(Root.compare)):
+        if not found or found[-1].compare(root) != 0:
+            found.append(root)
+    return found
+
+
 def _isolated(factor: fmpz_poly, low: fmpq, high: Bound) -> list[Root]:
     """Return the roots of an irreducible polynomial in an interval, in any order."""
     found, waiting = [], [(low, max(_root_bound(factor), low + 1) if high is None else high)]

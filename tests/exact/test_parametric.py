@@ -207,18 +207,18 @@ def test_what_has_no_value_is_refused(why, made):
 
 
 def test_a_value_outside_of_the_unit_interval_is_an_example():
-    shown = {"is_strict": False, "has_top": True}
+    shown = {"signs": (-1,), "has_top": True}
     assert outside_unit(alpha, **shown) is None
     assert outside_unit(combined("*", 2, alpha), **shown) == "at alpha = 2/3"
-    assert outside_unit(combined("*", 2, alpha), is_strict=False, has_top=False) is None
+    assert outside_unit(combined("*", 2, alpha), (-1,), has_top=False) is None
     assert outside_unit(combined("-", alpha, fmpq(1, 2)), **shown) == "at alpha = 1/3"
     middle = combined("-", alpha, fmpq(1, 2))
     square = combined("*", middle, middle)
     assert outside_unit(square, **shown) is None
-    assert outside_unit(square, is_strict=True, has_top=True) == "at alpha = 1/2"
+    assert outside_unit(square, (-1, 0), has_top=True) == "at alpha = 1/2"
     below = combined("-", alpha, 2)
-    assert outside_unit(below, is_strict=True, has_top=False) == "at alpha = 1/2"
-    assert outside_unit(combined("+", 1, square), is_strict=True, has_top=False) is None
+    assert outside_unit(below, (-1, 0), has_top=False) == "at alpha = 1/2"
+    assert outside_unit(combined("+", 1, square), (-1, 0), has_top=False) is None
 
 
 def test_a_divisor_may_be_negative_and_a_factor_of_a_budget_is_rational():

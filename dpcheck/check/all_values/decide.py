@@ -17,7 +17,7 @@ from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.chain.graph import graph_of, has_cycles
 from dpcheck.chain.sets import distinct
 from dpcheck.check.all_values.deltas import WorstSets, worst_sets
-from dpcheck.check.all_values.formulas import compared, where_true
+from dpcheck.check.all_values.formulas import SIGNS, compared, where_true
 from dpcheck.check.all_values.pieces import Function, envelope
 from dpcheck.check.all_values.piecewise import WORDS, joined_pieces, value_of_pieces
 from dpcheck.check.all_values.ratios import where_exceeded
@@ -364,21 +364,8 @@ def _where_holds(claim: QuantityClaim, events: _Events) -> Region:
             above, reached = sets.where_above(bound), sets.where_above(bound, or_equal=True)
         case _:
             raise AssertionError("other quantities are refused")
-    match claim.comparison:
-        case "<=":
-            return complement(above)
-        case ">":
-            return above
-        case "<":
-            return complement(reached)
-        case ">=":
-            return reached
-        case "=":
-            return joined(and_, [reached, complement(above)])
-        case "!=":
-            return joined(or_, [complement(reached), above])
-        case _:
-            assert_never(claim.comparison)
+    at = {1: above, 0: joined(and_, [reached, complement(above)]), -1: complement(reached)}
+    return joined(or_, [at[sign] for sign in SIGNS[claim.comparison]])
 
 
 def _epsilon_against(claim: QuantityClaim, delta: Number, events: _Events) -> tuple[Region, Region]:

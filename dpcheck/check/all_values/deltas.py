@@ -19,7 +19,7 @@ from dpcheck.chain.sets import distinct
 from dpcheck.check.all_values.pieces import Function
 from dpcheck.check.all_values.rows import ZERO, PolynomialRows, growth_on
 from dpcheck.exact import Number, Region, everywhere, joined, where_above, where_sign
-from dpcheck.exact.roots import Root, samples, sign_at
+from dpcheck.exact.roots import distinct_roots, samples, sign_at
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass, field
 
@@ -89,7 +89,7 @@ class _Search:
         """Yield P(S) and Q(S) for the worst set of every cell of one pair of rows."""
         members, line = self.rows.members, self.rows.line
         found = [self._where(s, *each) for s, each in enumerate(zip(first, second, strict=True))]
-        ends: list[Root] = list(joined(or_, [_marked(region) for _, region in found]).ends)
+        ends = distinct_roots(root for _, region in found for root in region.ends)
         for x in samples(ends, line.low, line.high):
             chosen = [s for s, (g, _) in enumerate(found) if sign_at(g, x) > 0]
             p = sum((members[s][first[s]] for s in chosen), ZERO)
@@ -104,9 +104,3 @@ class _Search:
             region = where_sign(difference, (1,), line.low, line.high)
             self.known[s, i, j] = difference, region
         return self.known[s, i, j]
-
-
-def _marked(region: Region) -> Region:
-    """Return the set of the ends of another."""
-    truths = tuple(bool(k % 2) for k in range(len(region.truths)))
-    return Region(region.low, region.high, region.ends, truths)

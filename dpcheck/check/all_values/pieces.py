@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cmp_to_key
 from operator import and_
 
 from flint import fmpq, fmpz_poly
 
 from dpcheck.exact import Growth, Line, Region, Root, joined, where_above
-from dpcheck.exact.roots import rational_between, roots_between, samples, sign_above
+from dpcheck.exact.roots import distinct_roots, rational_between, roots_between, samples, sign_above
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass
 
@@ -72,11 +71,7 @@ class _Search:
             for second in kept[:k]:
                 p, q = _difference(first, second)
                 roots += roots_between(g * p**n - f * q**n, self.line.low, self.line.high)
-        ends: list[Root] = []
-        for root in sorted(roots, key=cmp_to_key(Root.compare)):
-            if not ends or ends[-1].compare(root) != 0:
-                ends.append(root)
-        return ends
+        return distinct_roots(roots)
 
     def best(self, functions: Sequence[Function], x: fmpq) -> Function:
         """Return the largest of some functions at x."""

@@ -34,7 +34,7 @@ def weight_value(
         if weights.param not in (None, (value.param, value.is_exponential)):
             raise _alone(span, f"`{value.param.name}`, alone or in `exp`, stands beside another")
         weights.param = value.param, value.is_exponential
-        if _vanishes(value, has_top=has_top):
+        if outside_unit(value, (0,), has_top=has_top) is not None:
             weights.vanishing[value] = None
         value = value.value
     if weights.param is not None and weights.has_exp:
@@ -44,7 +44,7 @@ def weight_value(
 
 def _check_range(value: ParamNumber, span: Span, *, is_strict: bool, has_top: bool) -> None:
     """Raise the mistake of a number that is no weight for some value of its parameter."""
-    place = outside_unit(value, is_strict=is_strict, has_top=has_top)
+    place = outside_unit(value, (-1, 0) if is_strict else (-1,), has_top=has_top)
     if place is not None:
         wrong = "not between 0 and 1" if is_strict else "no probability"
         wrong = wrong if has_top else "negative"
@@ -53,13 +53,6 @@ def _check_range(value: ParamNumber, span: Span, *, is_strict: bool, has_top: bo
 
 def _alone(span: Span, why: str) -> MistakeFault:
     return MistakeFault(ParamAsValue(span, (), f"{why}, in the weights of one target"))
-
-
-def _vanishes(value: ParamNumber, *, has_top: bool) -> bool:
-    """Return whether a weight, or 1 minus it, is 0 for some value strictly inside."""
-    numbers = (value.value, subtract(1, value.value))[: 1 + has_top]
-    line = line_of(value.param, numbers, is_exponential=value.is_exponential)
-    return any(not line.where(number, (0,)).is_empty for number in numbers)
 
 
 def are_positive(numbers: Sequence[Number], table: ValueTable) -> Iterator[bool]:

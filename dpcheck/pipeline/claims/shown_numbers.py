@@ -39,15 +39,12 @@ Decide = Callable[[Chain, claims.Claim], Outcome]
 
 def is_told_in_kinds(explored: Explored, claim: claims.Claim) -> bool:
     """Return whether a claim's outcome may depend on how much is told of shown numbers."""
-    match claim:
-        case claims.FormulaClaim() | claims.ExpectationClaim():
-            return False
-        case claims.QuantityClaim(quantity=quantity) | claims.QuantityValue(quantity=quantity) if (
-            isinstance(quantity, _NOT_OF_LOSSES)
-        ):
-            return False
-        case _:
-            return explored.window is not None and len(explored.window.ratios) > 1
+    quantities = () if isinstance(claim, claims.QuantityComparison) else claims.quantities_of(claim)
+    if isinstance(claim, claims.FormulaClaim) or any(
+        isinstance(q, _NOT_OF_LOSSES) for q in quantities
+    ):
+        return False
+    return explored.window is not None and len(explored.window.ratios) > 1
 
 
 def decided_between(

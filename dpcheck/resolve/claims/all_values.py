@@ -143,10 +143,9 @@ def _is_chosen(name: str, scope: Scope) -> bool:
 def _for_all(question: surface.Question, value: ParamValue, scope: Scope) -> claims.ForAll | None:
     """Return the values that are asked about, of those the parameter has."""
     param, is_exponential, part = value.param, value.is_exponential, question.part
+    whole = claims.ForAll(param, is_exponential, question.span, (), param.has_low, param.has_high)
     if part is None:
-        return claims.ForAll(
-            param, is_exponential, question.span, (), param.has_low, param.has_high
-        )
+        return whole
     ends = _ends(part, scope)
     if ends is None:
         return None
@@ -166,13 +165,14 @@ def _for_all(question: surface.Question, value: ParamValue, scope: Scope) -> cla
                 scope.report(ParamInterval(interval.span, param.name, why, near))
                 return None
             conditions.append((difference, signs))
-    has_low = param.has_low and is_within(param.low, low, high, interval)
-    has_high = param.has_high and is_within(param.high, low, high, interval)
-    known = claims.ForAll(
-        param, is_exponential, question.span, tuple(conditions), has_low, has_high
+    known = replace(
+        whole,
+        part=tuple(conditions),
+        has_low=param.has_low and is_within(param.low, low, high, interval),
+        has_high=param.has_high and is_within(param.high, low, high, interval),
     )
     line = exact.line_of(param, [value for value, _ in conditions], is_exponential=is_exponential)
-    if known.asked(line).is_empty and not has_low and not has_high:
+    if known.asked(line).is_empty and not known.has_low and not known.has_high:
         why = f"here are none of {param.text}"
         scope.report(ParamInterval(interval.span, param.name, why))
         return None
