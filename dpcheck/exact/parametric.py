@@ -87,7 +87,7 @@ class ParamBudget(Budget):
     def __eq__(self, other: object) -> bool:
         """Return whether both are the same function of the parameter."""
         if not isinstance(other, ParamBudget):
-            return NotImplemented
+            return False
         return (self - other).as_number() == 0
 
     def __hash__(self) -> int:
@@ -108,12 +108,8 @@ class ParamBudget(Budget):
 
     __rmul__ = __mul__
 
-    def compare(self, other: Budget) -> int:  # noqa: ARG002
-        """Raise `ParamError`: the order depends on the value of the parameter."""
-        raise ParamError(f"it depends on the value of `{self.param.name}`")
-
     def ball(self, bits: int) -> arb:  # noqa: ARG002
-        """Raise `ParamError`: there is no value to enclose."""
+        """Raise `ParamError`: there is no value to enclose, and none to compare with others."""
         raise ParamError(f"it depends on the value of `{self.param.name}`")
 
 

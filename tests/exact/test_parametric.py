@@ -206,6 +206,18 @@ def test_what_has_no_value_is_refused(why, made):
         made()
 
 
+def test_a_budget_of_a_parameter_is_equal_to_none_without_one():
+    depends = logarithm_of(alpha)
+    for plain in (Budget.of(0), Budget.ln(2)):
+        assert plain != depends
+        assert depends != plain
+        with pytest.raises(ParamError):
+            plain.compare(depends)
+    with pytest.raises(ParamError):
+        depends.sign()
+    assert depends == combined("*", fmpq(1, 2), combined("*", 2, depends))
+
+
 def test_a_value_outside_of_the_unit_interval_is_an_example():
     shown = {"signs": (-1,), "has_top": True}
     assert outside_unit(alpha, **shown) is None

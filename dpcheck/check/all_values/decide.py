@@ -91,6 +91,7 @@ from dpcheck.logic.claims import (
     QuantityValue,
     TightDelta,
     TightEpsilon,
+    quantities_of,
 )
 from dpcheck.logic.formulas import outermost_numbers
 from dpcheck.records import Frozen, dataclass, fields, replace
@@ -149,7 +150,7 @@ def decide_for_all(
     setting = Setting(claim, truths, selected, for_all, vanishing, has_loops, at_value, measures)
     match claim:
         case QuantityValue(quantity=quantity):
-            return _value(quantity, setting, claim)
+            return _value(quantity, setting)
         case FormulaClaim() | PrivacyClaim() | QuantityClaim() | ExpectationClaim():
             return _truth(claim, setting)
         case QuantityComparison():
@@ -206,7 +207,7 @@ def _truth(
         case FormulaClaim():
             failing = _failing_formula(claim, setting)
         case PrivacyClaim(epsilon=epsilon, delta=delta):
-            events = _Events(setting, claim)
+            events = _Events(setting)
             failing = events.failing(events.above(epsilon, delta))
         case QuantityClaim(quantity=PathProbability() | Expectation() as quantity):
             assert not isinstance(claim.bound, Budget), "a number is compared with a number"
@@ -217,7 +218,7 @@ def _truth(
             values = means(quantity, setting.selected, setting.truths, setting.measures)
             failing = _failing_numbers(quantity, values, relations, setting)
         case QuantityClaim():
-            events = _Events(setting, claim)
+            events = _Events(setting)
             failing = events.failing(complement(_where_holds(claim, events)))
     line = failing.line
     asked = setting.for_all.asked(line)
@@ -301,13 +302,10 @@ def _failing_numbers(
 class _Events:
     """The pairs of a claim about sequences of outputs, with their rows as polynomials."""
 
-    def __init__(
-        self, setting: Setting, claim: PrivacyClaim | QuantityClaim | QuantityValue
-    ) -> None:
+    def __init__(self, setting: Setting) -> None:
         """Make the rows, on a line on which the numbers of the claim are rational, too."""
         self.setting, self.limits = setting, setting.limits
-        quantity = None if isinstance(claim, PrivacyClaim) else claim.quantity
-        self.is_ratio = isinstance(quantity, TightEpsilon)
+        self.is_ratio = any(isinstance(q, TightEpsilon) for q in quantities_of(setting.claim))
         self.seen: SeenPairs = seen_pairs(setting.truths.chain, setting.selected, self.limits)
         if not self.seen.are_finite:
             what = "outputs stand inside of an unbounded loop, so sequences are infinitely many"
@@ -390,7 +388,7 @@ def _epsilon_against(claim: QuantityClaim, delta: Number, events: _Events) -> tu
 # --- values as pieces ----------------------------------------------------------------------
 
 
-def _value(quantity: Quantity, setting: Setting, claim: QuantityValue) -> Outcome:
+def _value(quantity: Quantity, setting: Setting) -> Outcome:
     """Return a quantity as pieces: for which values it is which function."""
     rows = None
     if isinstance(quantity, PathProbability | Expectation):
@@ -401,7 +399,7 @@ def _value(quantity: Quantity, setting: Setting, claim: QuantityValue) -> Outcom
         coverage, vacuity = looked_at(quantity, setting.selected, setting.truths)
     else:
         assert isinstance(quantity, TightEpsilon | TightDelta), "other quantities are refused"
-        events = _Events(setting, claim)
+        events = _Events(setting)
         line = events.line
         parts = _parts(quantity, events)
         failing = events.failing(everywhere(True, line.low, line.high))
@@ -411,18 +409,20 @@ def _value(quantity: Quantity, setting: Setting, claim: QuantityValue) -> Outcom
     undecided = [each for each in single.values() if isinstance(each.verdict, Undecided)]
     if undecided:
         return undecided[0]
-    asked = _without(asked, single, line)
+    inside = _without(asked, single, line)
     pieces = [
         Piece(interval, text)
         for region, text in parts
-        for interval in line.intervals(joined(and_, [region, asked]))
+        for interval in line.intervals(joined(and_, [region, inside]))
     ]
     pieces.extend(
         Piece(ParamInterval(line.end_at(value), line.end_at(value)), _amount_text(outcome))
         for value, outcome in single.items()
     )
-    pieces = joined_pieces(pieces, setting.for_all.param.name)
-    return _pieces_outcome(quantity, pieces, setting, line, coverage, vacuity)
+    name, asked_text = setting.for_all.param.name, _asked_text(setting.for_all, line, asked)
+    known = AllValues(name, asked_text, pieces=tuple(joined_pieces(pieces, name)))
+    shown = value_of_pieces(known, WORDS[type(quantity)])
+    return Outcome(shown, coverage, vacuity, all_values=known)
 
 
 def _amount_text(outcome: Outcome) -> str:
@@ -458,22 +458,6 @@ def _delta_text(function: Function, growth: Growth, line: Line) -> str:
     power = f"{base}^(1/{n})" if base.isalnum() else f"({base})^(1/{n})"
     less = "" if second == "1" else f"({second})*" if " " in second else f"{second}*"
     return f"-{less}{power}" if first == "0" else f"{first} - {less}{power}"
-
-
-def _pieces_outcome(
-    quantity: Quantity,
-    pieces: Sequence[Piece],
-    setting: Setting,
-    line: Line,
-    coverage: Coverage,
-    vacuity: tuple[Vacuity, ...],
-) -> Outcome:
-    """Return pieces as a value."""
-    name = setting.for_all.param.name
-    word = WORDS[type(quantity)]
-    asked = _asked_text(setting.for_all, line, setting.for_all.asked(line))
-    known = AllValues(name, asked, pieces=tuple(pieces))
-    return Outcome(value_of_pieces(known, word), coverage, vacuity, all_values=known)
 
 
 # --- which values --------------------------------------------------------------------------
