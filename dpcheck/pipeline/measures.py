@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from dpcheck.check.quantities.privacy import quantity_text
 from dpcheck.check.values.amounts import bound_amount
-from dpcheck.check.values.verdicts import Amount, Undecided
+from dpcheck.check.values.verdicts import Amount
 from dpcheck.exact import exact_text
 from dpcheck.limits import RunLimits
 from dpcheck.logic import claims
 from dpcheck.pipeline.claims.explorations import Explorations
-from dpcheck.pipeline.questions import answered, asked_of
+from dpcheck.pipeline.questions import answer_alone
 from dpcheck.records import replace
-from dpcheck.report.answers import Answer, Measured
+from dpcheck.report.answers import Measured
 from dpcheck.resolve import ResolvedCheck
 
 Asking = Callable[[str], Sequence[ResolvedCheck]]
@@ -79,14 +79,14 @@ def _amount(
     question: ResolvedCheck, explorations: Explorations, limits: RunLimits
 ) -> Amount | None:
     """Return the value of a quantity, None where it stays undecided."""
-    for event in answered(question, asked_of(question), explorations, limits):
-        if isinstance(event, Answer) and not isinstance(event.outcome.verdict, Undecided):
-            known = event.outcome.all_values
-            if known is None:
-                return event.outcome.value
-            pieces = [f"for {known.param} in {p.interval.text}: {p.text}" for p in known.pieces]
-            return Amount("; ".join(pieces), "")
-    return None
+    answer = answer_alone(question, explorations, limits)
+    if answer is None or answer.is_undecided:
+        return None
+    known = answer.outcome.all_values
+    if known is None:
+        return answer.outcome.value
+    pieces = [f"for {known.param} in {p.interval.text}: {p.text}" for p in known.pieces]
+    return Amount("; ".join(pieces), "")
 
 
 def _bounds(check: ResolvedCheck) -> Mapping[str, str]:

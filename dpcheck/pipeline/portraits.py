@@ -13,9 +13,9 @@ from dpcheck.explore import MistakesFound
 from dpcheck.limits import LimitReached, RunLimits
 from dpcheck.logic.claims import ForAll, LossTable, PrivacyClaim, QuantityValue
 from dpcheck.pipeline.claims.explorations import Explorations
-from dpcheck.pipeline.questions import answered, asked_of
+from dpcheck.pipeline.questions import answer_alone
 from dpcheck.records import replace
-from dpcheck.report.answers import Answer, Graph, Node, Portrait, StatedBudget
+from dpcheck.report.answers import Graph, Node, Portrait, StatedBudget
 from dpcheck.resolve import ResolvedCheck
 
 MOST_STATES = 40
@@ -54,11 +54,10 @@ def portraits(
 
 def _profile(check: ResolvedCheck, explorations: Explorations, limits: RunLimits) -> Table | None:
     """Return the profile of a target, if it has one that can be drawn."""
-    for event in answered(check, asked_of(check), explorations, limits):
-        if isinstance(event, Answer) and event.table is not None:
-            is_drawn = event.table.name == "profile" and len(event.table.rows) <= MOST_PIECES
-            return event.table if is_drawn else None
-    return None
+    answer = answer_alone(check, explorations, limits)
+    table = None if answer is None else answer.table
+    is_drawn = table is not None and table.name == "profile" and len(table.rows) <= MOST_PIECES
+    return table if is_drawn else None
 
 
 def _graph(check: ResolvedCheck, explorations: Explorations, limits: RunLimits) -> Graph | None:

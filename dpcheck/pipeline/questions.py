@@ -92,6 +92,14 @@ def answered(
             yield from _told(decided, shown, work.limits, detail, heading)
 
 
+def answer_alone(
+    check: ResolvedCheck, explorations: Explorations, allowed: RunLimits
+) -> Answer | None:
+    """Return the answer to a question that nobody wrote, if it has one."""
+    events = answered(check, asked_of(check), explorations, allowed)
+    return next((event for event in events if isinstance(event, Answer)), None)
+
+
 @dataclass
 class _Work:
     """A claim that is being answered; `explored` is its chain once there is one, to be counted."""
@@ -140,10 +148,13 @@ class _Work:
 
     def undecided(self, limit: LimitReached) -> Answer:
         """Return that a limit was reached, without evidence."""
-        stopped = self.answer(_undecided(limit, self.explored))
-        return replace(
-            stopped, witness=lacking(self.check, self.heading, "the claim has no verdict")
-        )
+        coverage = Coverage(0, 0)
+        if self.explored is not None:
+            coverage = Coverage(self.explored.sizes.n_initial, self.explored.sizes.n_pairs)
+        verdict = Undecided(limit.limit, Phrase.of(limit.progress))
+        why = "the claim has no verdict"
+        witness = lacking(self.check, self.heading, why)
+        return replace(self.answer(Outcome(verdict, coverage)), witness=witness)
 
 
 def _told(
@@ -163,7 +174,7 @@ def _told(
     if ready.whole is not None:
         yield replace(answer, witness=everywhere(ready.whole, heading, answer.outcome))
     else:
-        yield from witnessed(answer, ready.check, ready.chain, ready.parts, heading, why, limits)
+        yield from witnessed(answer, ready, heading, why, limits)
     for fault in faults:
         yield Crash(f"{answer.file}:{answer.line}", fault)
 
@@ -260,13 +271,6 @@ def _limit_of(
         case MemoryError():
             return LimitReached(Limit("memory", allowed.max_memory or 0))
     assert_never(reached)
-
-
-def _undecided(limit: LimitReached, explored: Explored | None) -> Outcome:
-    coverage = Coverage(0, 0)
-    if explored is not None:
-        coverage = Coverage(explored.sizes.n_initial, explored.sizes.n_pairs)
-    return Outcome(Undecided(limit.limit, Phrase.of(limit.progress)), coverage)
 
 
 def asked_of(

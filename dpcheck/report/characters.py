@@ -32,6 +32,11 @@ def visible(text: str) -> str:
     return text if text.isprintable() else "".join(visible_char(char) for char in text)
 
 
+def visible_lines(text: str) -> str:
+    """Return a text of several lines, each with what would not show as pictures."""
+    return "\n".join(map(visible, text.split("\n")))
+
+
 def visible_char(char: str) -> str:
     """Return a character, or a picture of one that would not show."""
     code = ord(char)

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from os.path import relpath
 from typing import TYPE_CHECKING, Any
 
-from dpcheck.chain.chain import Chain
 from dpcheck.check.values.verdicts import Holds, Outcome, Violated
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.model.program import Mechanism
+from dpcheck.pipeline.claims.outcomes import Ready
 from dpcheck.pipeline.sources.files import ModelPath
 from dpcheck.records import dataclass, replace
 from dpcheck.report.answers import Answer, Crash, Witness
@@ -64,19 +64,17 @@ def headings(
 
 def witnessed(
     answer: Answer,
-    check: ResolvedCheck,
-    chain: Chain,
-    parts: Sequence[tuple[Chain, int, int]],
+    ready: Ready,
     heading: Heading | None,
     why: Explanation | None,
     limits: Limits,
 ) -> Iterator[Answer | Crash]:
     """Yield an answer with its witness; its verdict stands, whatever keeps evidence from it.
 
-    Values and claims without a heading have none. `parts` of an arrangement are chain, distance,
-    and number of runs; `why` a violated claim is so says what the witness shows.
+    Values and claims without a heading have none. `why` a violated claim is so says what the
+    witness shows.
     """
-    if heading is None or check.kind == "compute":
+    if heading is None or ready.check.kind == "compute":
         yield answer
         return
     from dpcheck.witness import lacking_text
@@ -84,7 +82,7 @@ def witnessed(
     crash = None
     try:
         outcome = _as_explained(answer.outcome, why)
-        text = _witness(outcome, check, chain, parts, heading, limits)
+        text = _witness(outcome, ready, heading, limits)
     except (LimitReached, MemoryError, RecursionError):
         text = lacking_text(heading.fields, "a limit was reached before it was made")
     except Exception:  # noqa: BLE001 - a bug here costs the witness, and no verdict
@@ -140,17 +138,11 @@ def _as_explained(outcome: Outcome, why: Explanation | None) -> Outcome:
     return replace(outcome, verdict=Violated(found))
 
 
-def _witness(
-    outcome: Outcome,
-    check: ResolvedCheck,
-    chain: Chain,
-    parts: Sequence[tuple[Chain, int, int]],
-    heading: Heading,
-    limits: Limits,
-) -> str:
+def _witness(outcome: Outcome, ready: Ready, heading: Heading, limits: Limits) -> str:
     from dpcheck.check.arrangements import arranged
     from dpcheck.witness import Asking, lacking_text, witness_text
 
+    check, chain = ready.check, ready.chain
     if check.for_all is not None:
         return lacking_text(heading.fields, "the claim is about all values of a `param`")
     if chain.offers:
@@ -159,7 +151,7 @@ def _witness(
     if known is not None:
         asked = {**fields["claim"], "for": f"{known.param} in {known.asked}"}
         fields = {**fields, "claim": asked, "value": f"{known.param} = {known.sample}"}
-    runs = arranged(parts, limits)
+    runs = arranged(ready.parts, limits)
     is_composed = len(runs) > 1 or any(times > 1 for _, times in runs)
     asking = Asking(
         fields,

@@ -1,6 +1,6 @@
 """A small chain as a drawing: states in columns by their distance from a start, arrows between.
 
-Positions come from networkx; they are for the eye, so this is one of the few places with floats.
+Positions are for the eye, so this is one of the few places with floats.
 """
 
 from __future__ import annotations
@@ -46,25 +46,16 @@ def chain_svg(title: str, graph: Graph) -> str:
 
 
 def _places(graph: Graph) -> tuple[list[Point], float, float]:
-    """Return where states stand, and the width and height of the drawing."""
-    import networkx as nx
-
+    """Return where states stand, columns about one middle, and the width and height of it all."""
     layers = _layers(graph)
-    drawn: nx.DiGraph[int] = nx.DiGraph()
-    drawn.add_nodes_from((state, {"layer": layer}) for state, layer in enumerate(layers))
-    found = nx.multipartite_layout(drawn, subset_key="layer", align="vertical")
-    tallest = max(Counter(layers).values())
+    sizes, n_above = Counter(layers), Counter[int]()
+    tallest, places = max(sizes.values()), []
+    for layer in layers:
+        row = (tallest - sizes[layer]) / 2 + n_above[layer]
+        n_above[layer] += 1
+        places.append((_MARGIN + 70.0 + _COLUMN * layer, _MARGIN + _ROW * row))
     width = 2 * _MARGIN + 140 + _COLUMN * max(layers)
-    height = 2 * _MARGIN + _ROW * (tallest - 1)
-    xs, ys = ([float(found[state][axis]) for state in drawn] for axis in (0, 1))
-
-    def spread(values: list[float], room: float) -> list[float]:
-        low, high = min(values), max(values)
-        middle = [room / 2] * len(values)
-        return [room * (v - low) / (high - low) for v in values] if high > low else middle
-
-    inner = spread(xs, width - 2 * _MARGIN - 140), spread(ys, height - 2 * _MARGIN)
-    return [(x + _MARGIN + 70, y + _MARGIN) for x, y in zip(*inner, strict=True)], width, height
+    return places, width, 2 * _MARGIN + _ROW * (tallest - 1)
 
 
 def _layers(graph: Graph) -> list[int]:

@@ -7,7 +7,7 @@ line breaks and `%` are written as `%0A` and `%25`; in its properties also `:` a
 from __future__ import annotations
 
 from dpcheck.report.answers import Summary
-from dpcheck.report.characters import visible
+from dpcheck.report.characters import visible_lines
 from dpcheck.report.formats.findings import Checkout, Finding, findings
 
 _ORDER = ("error", "open", "warning")
@@ -47,7 +47,7 @@ def _data(text: str) -> str:
     >>> _data("100%\n\x1b[31m")
     '100%25%0A␛[31m'
     """
-    shown = "\n".join(map(visible, text.split("\n")))
+    shown = visible_lines(text)
     return shown.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from xml.etree import ElementTree as ET
 
 from dpcheck.report.answers import Answer, Summary
-from dpcheck.report.characters import visible
+from dpcheck.report.characters import visible, visible_lines
 from dpcheck.report.formats.findings import Checkout, Finding, claim_text, findings
 from dpcheck.report.text import quantity_text
 
@@ -59,7 +59,7 @@ def _claim(answer: Answer, file: str, wrong: Finding | None) -> ET.Element:
         properties = ET.SubElement(case, "properties")
         ET.SubElement(properties, "property", name="value", value=quantity_text(answer))
     if wrong is not None and wrong.level == "warning":
-        ET.SubElement(case, "system-out").text = _text(wrong.text)
+        ET.SubElement(case, "system-out").text = visible_lines(wrong.text)
     elif wrong is not None:
         element = "error" if wrong.level == "open" else "failure"
         said = f"{file}:{answer.line}: {wrong.sentence}\n\n{wrong.text}"
@@ -94,12 +94,7 @@ def _mistake(wrong: Finding) -> ET.Element:
 
 def _add(case: ET.Element, element: str, rule: str, message: str, text: str) -> None:
     added = ET.SubElement(case, element, type=rule, message=visible(message))
-    added.text = _text(text)
-
-
-def _text(text: str) -> str:
-    """Return a text of which XML may hold every character."""
-    return "\n".join(map(visible, text.split("\n")))
+    added.text = visible_lines(text)
 
 
 def _counts(name: str, cases: Iterable[ET.Element]) -> dict[str, str]:

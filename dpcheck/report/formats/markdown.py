@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from dpcheck.report.answers import Answer, Summary
-from dpcheck.report.characters import visible
+from dpcheck.report.characters import visible, visible_lines
 from dpcheck.report.formats.findings import Checkout, Finding, claim_text, findings
 from dpcheck.report.styled import plain
 from dpcheck.report.text import closing_lines, quantity_text, values_text
@@ -104,7 +104,7 @@ def code(text: str) -> str:
 
 def fenced(text: str) -> str:
     """Return a text of several lines as a block of code."""
-    shown = "\n".join(map(visible, text.split("\n")))
+    shown = visible_lines(text)
     fence = "`" * max(3, 1 + _longest_run(shown))
     return f"{fence}text\n{shown}\n{fence}"
 

@@ -15,7 +15,7 @@ from itertools import groupby
 from dpcheck.check.values.verdicts import Amount, Cell, Violated
 from dpcheck.explain.explanation import as_found
 from dpcheck.report.answers import Answer, Portrait, Summary
-from dpcheck.report.characters import visible
+from dpcheck.report.characters import visible_lines
 from dpcheck.report.explained.lines import explanation_rows
 from dpcheck.report.formats.chain_drawing import chain_svg
 from dpcheck.report.formats.findings import Checkout, Finding, claim_text, findings, sentence
@@ -54,7 +54,7 @@ def _text(text: str) -> str:
     >>> _text("<script>\x1b[31m")
     '&lt;script&gt;␛[31m'
     """
-    shown = "\n".join(map(visible, text.split("\n")))
+    shown = visible_lines(text)
     return escape("".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in shown))
 
 

@@ -18,7 +18,7 @@ from dpcheck.diagnostics.registry import mistakes_by_code
 from dpcheck.explain.explanation import Neighbors, RunStep, TracedRun
 from dpcheck.records import replace
 from dpcheck.report.answers import Answer, Summary
-from dpcheck.report.characters import visible
+from dpcheck.report.characters import visible, visible_lines
 from dpcheck.report.formats.findings import (
     RULES,
     Checkout,
@@ -90,7 +90,7 @@ def _invocation(summary: Summary) -> dict[str, Any]:
     }
     if summary.crashes:
         made["toolExecutionNotifications"] = [
-            {"level": "error", "message": {"text": _visible_text(f"{c.where}\n{c.traceback}")}}
+            {"level": "error", "message": {"text": visible_lines(f"{c.where}\n{c.traceback}")}}
             for c in summary.crashes
         ]
     return made
@@ -185,12 +185,7 @@ def _flow_step(
 
 def _message(found: Finding) -> str:
     """Return the sentence of a finding, then all that a report says."""
-    return _visible_text(f"{found.sentence}\n\n{found.text}")
-
-
-def _visible_text(text: str) -> str:
-    """Return a text of several lines with characters that would not show as pictures of them."""
-    return "\n".join(map(visible, text.split("\n")))
+    return visible_lines(f"{found.sentence}\n\n{found.text}")
 
 
 def _location(place: Place, answer: Answer | None) -> dict[str, Any]:
