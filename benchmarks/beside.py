@@ -46,6 +46,12 @@ JOB = """
 import gc, os, runpy
 gc.set_threshold(100_000, 10, 10)
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
+try:
+    from dpcheck.cli.memory import keep_memory
+except ImportError:
+    pass  # another build
+else:
+    keep_memory()
 runpy.run_module("benchmarks.job", run_name="__main__")
 """
 """A job with what the command sets: a collection of all objects takes as long as a short job,

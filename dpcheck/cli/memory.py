@@ -76,3 +76,25 @@ def data_size() -> int:
         pages = Path("/proc/self/statm").read_text().split()[5]
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
     return 0
+
+
+_OF_ALLOCATOR = {-8: 1, -3: 32 << 20, -1: 64 << 20, -2: 1 << 20}
+"""Options by their numbers in glibc's `malloc.h`: one pool for all threads (`M_ARENA_MAX`), the
+bytes from which on an array is a piece of its own (`M_MMAP_THRESHOLD`), that are kept at the end
+(`M_TRIM_THRESHOLD`), and by which memory grows (`M_TOP_PAD`)."""
+
+
+def keep_memory() -> None:
+    """Let this process use again what it gives back, arrays below 32 MB, in place of fresh memory.
+
+    glibc asks the system for each array above 128 KB, and gives it back, until it has learnt what
+    is asked for again; a thread's memory grows by single pages. A fresh page is cleared first: in
+    `geometric-200` 4,100 of them, so 2,400, and 0.85 of the CPU time. Other allocators have no such
+    options, or the same ones.
+    """
+    from ctypes import CDLL
+
+    with suppress(OSError, AttributeError, TypeError):
+        set_option = CDLL(None).mallopt
+        for option, value in _OF_ALLOCATOR.items():
+            set_option(option, value)

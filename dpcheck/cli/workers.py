@@ -32,7 +32,7 @@ from math import inf
 from typing import Any, Generic, NoReturn, TypeVar
 
 from dpcheck.check.values.verdicts import Value
-from dpcheck.cli.memory import data_size, limit_memory
+from dpcheck.cli.memory import data_size, keep_memory, limit_memory
 from dpcheck.cli.signals import interrupt_work
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.limits import Limit, LimitReached, RunLimits, with_deep_stack
@@ -402,6 +402,7 @@ def _settle(complaining: int) -> None:
 
     What C libraries say on standard error goes to the parent, who reads it if the worker dies.
     """
+    keep_memory()
     gc.freeze()  # what is there stays, and is not looked at: pages stay shared with the parent
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

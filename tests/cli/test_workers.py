@@ -5,6 +5,7 @@ from __future__ import annotations
 import faulthandler
 import json
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -267,3 +268,34 @@ def test_hostile_files_end_within_the_limits_of_the_run(tmp_path):
     assert b"Traceback" not in done.stderr
     assert "crashes" not in json.loads(done.stdout)
     assert time.monotonic() - began < 15 + 2 + 20  # to start on a busy machine takes seconds
+
+
+GROWING = """
+import resource, sys, threading
+import numpy as np
+from dpcheck.cli.memory import keep_memory
+if sys.argv[1] == "keeps":
+    keep_memory()
+
+def faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+def work():
+    for size in range(20_000, 400_000, 20_000):
+        np.ones(size)
+    print(faults() - before)
+
+before = faults()
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another allocator")
+def test_memory_that_is_kept_is_not_asked_for_again():
+    keeps, gives = (
+        int(subprocess.check_output([sys.executable, "-c", GROWING, way]))
+        for way in ("keeps", "gives")
+    )
+    assert keeps < gives / 3
