@@ -6,7 +6,7 @@ from dpcheck import exact
 from dpcheck.align.bound import Alignment
 from dpcheck.align.neighbors import Unreadable
 from dpcheck.align.ways import Cost, Ratios
-from dpcheck.certify import certify_alignment
+from dpcheck.certify.alignments import certify_alignment
 from dpcheck.certify.shifts import Answer, Place, certify_shifts
 from dpcheck.diagnostics.align import NoCommonRate
 from dpcheck.model.evaluation import apply

@@ -10,10 +10,7 @@ from typing import Literal, assert_never
 import numpy as np
 
 from dpcheck.chain.chain import Chain, IntArray
-from dpcheck.check.formulas.closest import closest_pair
-from dpcheck.check.formulas.counterexamples import counterexample
 from dpcheck.check.formulas.truths import LARGE_CHAIN, Truths
-from dpcheck.check.formulas.vacuity import formula_vacuity, path_vacuity
 from dpcheck.check.quantities.event_claims import decide_on_sequences
 from dpcheck.check.quantities.privacy import closest_text, quantity_text, verdict_on
 from dpcheck.check.values.amounts import bound_amount, number_amount
@@ -197,6 +194,9 @@ def _decide_formula(claim: claims.FormulaClaim, selected: IntArray, truths: Trut
 
     A limit that is reached beside the verdict costs the words that it is for.
     """
+    from dpcheck.check.formulas.counterexamples import counterexample
+    from dpcheck.check.formulas.vacuity import formula_vacuity
+
     failing = selected[~truths.at(claim.formula, selected)]
     is_violated, vacuity, beside = len(failing) > 0, tuple[Vacuity, ...](), tuple[Beside, ...]()
     verdict = Violated(counterexample(claim.formula, failing, truths)) if is_violated else Holds()
@@ -217,6 +217,8 @@ def _closest(formula: StateFormula, selected: IntArray, truths: Truths) -> tuple
 
     That is a pair or a state of selected[n_selected].
     """
+    from dpcheck.check.formulas.closest import closest_pair
+
     if truths.chain.lumped or truths.chain.n_states >= LARGE_CHAIN:
         return ()
     if isinstance(formula, ProbabilityIs):
@@ -292,6 +294,8 @@ def looked_at(
     quantity: claims.PathProbability | claims.Expectation, selected: IntArray, truths: Truths
 ) -> tuple[Coverage, tuple[Vacuity, ...]]:
     """Return how much was looked at from selected[n_selected], and why that may say little."""
+    from dpcheck.check.formulas.vacuity import path_vacuity
+
     if isinstance(quantity, claims.Expectation):
         return _coverage(selected, truths), ()
     return _coverage(selected, truths), path_vacuity(quantity.path, selected, truths)

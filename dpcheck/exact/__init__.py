@@ -11,11 +11,7 @@ from dpcheck.exact.comparison import (
     within,
 )
 from dpcheck.exact.errors import IrrationalExponential, TooLarge
-from dpcheck.exact.exponentials import differences, next_differences
 from dpcheck.exact.floats import MAX_FLOAT_BITS, UNIT_ROUNDOFF, exp_float_bounds, float_bounds
-from dpcheck.exact.line import Line, line_of
-from dpcheck.exact.linear import common_row, solve_linear
-from dpcheck.exact.matrices import convolution, integer_product
 from dpcheck.exact.number import (
     ExpNumber,
     Extended,
@@ -50,16 +46,6 @@ from dpcheck.exact.polynomial import (
     whole_gcd,
     whole_lcm,
 )
-from dpcheck.exact.roots import (
-    Growth,
-    Region,
-    Root,
-    complement,
-    everywhere,
-    joined,
-    where_above,
-    where_sign,
-)
 from dpcheck.exact.text import DIGITS, decimal, enclosure, exact_text, exp_text
 
 __all__ = [
@@ -72,9 +58,7 @@ __all__ = [
     "ExpNumber",
     "ExpPolynomial",
     "Extended",
-    "Growth",
     "IrrationalExponential",
-    "Line",
     "LogOf",
     "MinusInfinity",
     "Number",
@@ -83,8 +67,6 @@ __all__ = [
     "ParamError",
     "ParamNumber",
     "Rational",
-    "Region",
-    "Root",
     "TooLarge",
     "Whole",
     "absolute",
@@ -93,17 +75,12 @@ __all__ = [
     "as_fraction_parts",
     "ceil",
     "common_multiple",
-    "common_row",
     "compare",
     "compare_epsilon",
     "compare_values",
-    "complement",
-    "convolution",
     "decimal",
-    "differences",
     "divide",
     "enclosure",
-    "everywhere",
     "exact_quotient",
     "exact_text",
     "excess",
@@ -117,22 +94,15 @@ __all__ = [
     "floor_of_quotient",
     "gcd_of",
     "growth_of",
-    "integer_product",
-    "joined",
-    "line_of",
     "log",
     "multiply",
     "negate",
-    "next_differences",
     "number",
     "param_text",
     "parametric",
     "power",
     "sign",
-    "solve_linear",
     "subtract",
-    "where_above",
-    "where_sign",
     "whole",
     "whole_gcd",
     "whole_lcm",

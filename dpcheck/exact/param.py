@@ -33,7 +33,6 @@ from __future__ import annotations
 from flint import fmpq
 
 from dpcheck.exact.number import ExpNumber, Number, add, divide, exponential, subtract
-from dpcheck.exact.roots import rational_between
 from dpcheck.records import dataclass
 
 
@@ -54,6 +53,8 @@ class Param:
         >>> Param("alpha", 0, fmpq(1, 2)).simplest_text
         '1/3'
         """
+        from dpcheck.exact.roots import rational_between
+
         if self.low is None:
             assert self.high is not None, "a parameter is bounded on one side"
             return (-rational_between(fmpq(-self.high), None)).str()

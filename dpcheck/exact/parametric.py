@@ -10,7 +10,6 @@ from flint import arb, fmpq
 
 from dpcheck.exact.budget import Budget
 from dpcheck.exact.errors import IrrationalExponential
-from dpcheck.exact.line import line_of
 from dpcheck.exact.number import (
     ExpNumber,
     Number,
@@ -266,6 +265,8 @@ def outside_unit(value: ParamNumber, signs: tuple[int, ...], *, has_top: bool) -
 
     There it, or (unless without `has_top`) what is left to 1, has one of the signs.
     """
+    from dpcheck.exact.line import line_of
+
     line = line_of(value.param, [value.value], is_exponential=value.is_exponential)
     for number in (value.value, subtract(1, value.value))[: 1 + has_top]:
         failing = line.where(number, signs)
@@ -291,6 +292,8 @@ def param_text(value: ParamNumber | ParamBudget) -> str:
     >>> param_text(combined("*", -3, logarithm_of(alpha)))
     '-3*ln(alpha)'
     """
+    from dpcheck.exact.line import line_of
+
     shown = value.value if isinstance(value, ParamNumber) else value.argument
     line = line_of(value.param, [shown], is_exponential=value.is_exponential)
     if isinstance(value, ParamNumber):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.certify import certify_event, certify_violation
+from dpcheck.certify.evidence import certify_event, certify_violation
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.check.evidence.sequences import ENDS
 from dpcheck.check.evidence.table_evidence import TableEvidence

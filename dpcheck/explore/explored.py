@@ -12,8 +12,6 @@ from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.chain.graph import relabelled
 from dpcheck.exact import ExpNumber, Number, Rational
 from dpcheck.explore.runs.ends import split_ends
-from dpcheck.explore.tails import claims
-from dpcheck.explore.tails.claims import with_less_told as less_told
 from dpcheck.explore.tails.tails import Window
 from dpcheck.explore.values.codes import FIRST_FAULT, TRUE, ValueTable
 from dpcheck.explore.values.evaluate import Frame, evaluated
@@ -151,6 +149,8 @@ def measured(
     most = _measured_on(columns, measure, explored)
     if window is None:
         return most, most
+    from dpcheck.explore.tails import claims
+
     for expression in measure.values:
         match expression:
             case Apply(args=(Apply(op="-", args=(read, goal)),), span=span):
@@ -185,6 +185,8 @@ def at_end(
     how many outputs there were; the result is None where the value is no number, and the mean where
     numbers beyond the window were shown. The inputs it reads were kept. It raises as `labelled`.
     """
+    from dpcheck.explore.tails import claims
+
     table, columns, window = explored.table, explored.columns, explored.window or Window()
     last_name = ("output",) if meaning.reads_last else ()
     names = (*last_name, *(f"output({i})" for i in meaning.positions))
@@ -231,6 +233,8 @@ def _condition_holds(
         n_known = len(columns["output"])
         holds[:n_known] = _truth(atom.condition, Frame(n_known, columns), explored)
         if explored.window is not None:
+            from dpcheck.explore.tails import claims
+
             table, window = explored.table, explored.window
             rows, values = claims.values_beyond(atom.condition, columns, table, window)
             holds[rows] = [value is True for value in values]
@@ -242,14 +246,15 @@ def _condition_holds(
 
 def with_less_told(explored: Explored, chain: Chain, *, keeps_far: bool) -> Chain:
     """Return the chain where an adversary is told less of shown numbers beyond the window."""
-    table = explored.table
-    told = less_told(explored.shown, table, keeps_far=keeps_far)
+    from dpcheck.explore.tails import claims
+
+    told = claims.with_less_told(explored.shown, explored.table, keeps_far=keeps_far)
     codes, kinds = np.unique(told, return_inverse=True)
     observation = np.where(chain.observation < 0, -1, kinds[chain.observation])
     return replace(
         chain,
         observation=observation,
-        observation_text=lambda code: value_text(table.value(int(codes[code]))),
+        observation_text=lambda code: value_text(explored.table.value(int(codes[code]))),
     )
 
 

@@ -15,10 +15,7 @@ from dpcheck.diagnostics.quantities import MoreThanOneRecord
 from dpcheck.explore.explored import Explored
 from dpcheck.explore.inputs.adjacency import neighbor_pairs
 from dpcheck.explore.inputs.universe import Columns, universe
-from dpcheck.explore.runs.later_neighbors import later_pairs, with_results_drawn
 from dpcheck.explore.runs.liveness import Flow, flow_of
-from dpcheck.explore.runs.lumped import lumped_states
-from dpcheck.explore.runs.moved_centers import with_centers_moved
 from dpcheck.explore.runs.program_points import SHOWN, Cut
 from dpcheck.explore.runs.raw_graph import Discovered, Starts, input_text
 from dpcheck.explore.runs.visible import Visible, visible_runs
@@ -80,7 +77,10 @@ def given_inputs(
         raise MistakesFound([NotForAllIntegers(mechanism.span, "this")])
     table = ValueTable(limits)
     inputs, n_inputs = universe(mechanism, table, limits)
-    mechanism = with_results_drawn(mechanism) if later_neighbors else mechanism
+    if later_neighbors:
+        from dpcheck.explore.runs.later_neighbors import with_results_drawn
+
+        mechanism = with_results_drawn(mechanism)
     mechanism, wide = revealed(mechanism, are_compared=later_neighbors)
     kept = kept_variables(mechanism, kept_inputs)
     return Given(mechanism, wide, table, inputs, n_inputs, kept, limits, later_neighbors)
@@ -144,6 +144,11 @@ def _chain(given: Given, found: Runs, codes: IntArray, observation: IntArray) ->
     """Return the chain of what is seen; observation[n_states], an index into codes or -1."""
     mechanism, table, inputs = given.mechanism, given.table, given.inputs
     seen, flow, tails = found
+    lumped = {}
+    if tails is not None:
+        from dpcheck.explore.runs.lumped import lumped_states
+
+        lumped = lumped_states(seen.shown, flow, tails)
     rows, stopped = seen.rows, seen.n_states
     return Chain(
         rows.indptr,
@@ -162,7 +167,7 @@ def _chain(given: Given, found: Runs, codes: IntArray, observation: IntArray) ->
         known=_known(mechanism, inputs),
         offers=_offers(mechanism, codes, table),
         alike=_alike(given, seen),
-        lumped={} if tails is None else lumped_states(seen.shown, flow, tails),
+        lumped=lumped,
     )
 
 
@@ -177,6 +182,8 @@ def _neighbors(given: Given, found: Runs) -> NeighborRelation:
     limits.check_time(f"{len(pairs)} neighbor pairs found")
     if found.seen.labelled is None:
         return NeighborRelation(pairs)
+    from dpcheck.explore.runs.later_neighbors import later_pairs
+
     raw, number = found.seen.labelled
     later = later_pairs(mechanism, raw, pairs, found.tails, limits)
     return NeighborRelation(pairs, number[later])
@@ -226,6 +233,8 @@ def revealed(mechanism: Mechanism, *, are_compared: bool = False) -> tuple[Mecha
     if mistakes:
         raise MistakesFound(mistakes)
     if wide.sums and not are_compared:
+        from dpcheck.explore.runs.moved_centers import with_centers_moved
+
         mechanism = with_centers_moved(mechanism, wide)
         wide, _ = wide_uses(mechanism.nodes)
     if wide.showing:

@@ -6,12 +6,16 @@ Every claim carries `text`, the claim as the user wrote it with loop variables f
 from __future__ import annotations
 
 from operator import and_
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from dpcheck import exact
 from dpcheck.logic.formulas import PathFormula, Relation, StateFormula
 from dpcheck.records import Frozen
 from dpcheck.source import Span
+
+if TYPE_CHECKING:
+    from dpcheck.exact.line import Line
+    from dpcheck.exact.roots import Region
 
 
 class FormulaClaim(Frozen):
@@ -193,10 +197,12 @@ class ForAll(Frozen):
     has_high: bool = False
     at_logarithms: bool = False
 
-    def asked(self, line: exact.Line) -> exact.Region:
+    def asked(self, line: Line) -> Region:
         """Return the values strictly inside of the interval that are asked about."""
+        from dpcheck.exact.roots import everywhere, joined
+
         conditions = [line.where(value, signs) for value, signs in self.part]
-        return exact.joined(and_, [exact.everywhere(True, line.low, line.high), *conditions])
+        return joined(and_, [everywhere(True, line.low, line.high), *conditions])
 
 
 class AtCondition(Frozen):

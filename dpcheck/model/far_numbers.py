@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial, reduce
 from typing import Final, Literal
 
-from dpcheck.exact import Number, add, differences, divide, floor, multiply, negate, sign
+from dpcheck.exact import Number, add, divide, floor, multiply, negate, sign
+from dpcheck.exact.exponentials import differences
 from dpcheck.records import dataclass
 
 MAX_POWER: Final = 64

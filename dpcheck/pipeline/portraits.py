@@ -8,7 +8,8 @@ from fractions import Fraction
 from dpcheck.chain.chain import Chain
 from dpcheck.check.values.amounts import epsilon_amount, number_amount
 from dpcheck.check.values.verdicts import Table
-from dpcheck.exact import ExpNumber, exact_text, line_of
+from dpcheck.exact import ExpNumber, exact_text
+from dpcheck.exact.line import line_of
 from dpcheck.explore import MistakesFound
 from dpcheck.limits import LimitReached, RunLimits
 from dpcheck.logic.claims import ForAll, LossTable, PrivacyClaim, QuantityValue

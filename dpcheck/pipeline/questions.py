@@ -27,7 +27,6 @@ from dpcheck.pipeline.claims.outcomes import (
     made_ready,
     outcome_of,
 )
-from dpcheck.pipeline.conditions import condition_of
 from dpcheck.pipeline.evidence.witnesses import Heading, everywhere, lacking, witnessed
 from dpcheck.records import dataclass, field, replace
 from dpcheck.report.answers import Answer, Asked, Crash, Decided, Started, region_of
@@ -254,6 +253,8 @@ def _with_condition(mistake: Mistake, target: Target, explored: Explored | None)
     """Return a mistake with what `at` may say, where it asks for one of several states."""
     if not isinstance(mistake, SeveralStates) or explored is None:
         return mistake
+    from dpcheck.pipeline.conditions import condition_of
+
     return replace(mistake, condition=condition_of(mistake.states[0], target, explored))
 
 

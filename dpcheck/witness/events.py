@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpcheck.certify import sequence_probability
+from dpcheck.certify.evidence import sequence_probability
 from dpcheck.chain.chain import Chain
 from dpcheck.chain.graph import graph_of, reachable
 from dpcheck.check.quantities.seen_pairs import SeenPairs

@@ -15,7 +15,7 @@ from dpcheck.align.bound import aligned
 from dpcheck.align.neighbors import Unreadable, differences
 from dpcheck.align.prices import bound_of, rates_of
 from dpcheck.align.windows import Size, longer, window
-from dpcheck.certify import certify_alignment
+from dpcheck.certify.alignments import certify_alignment
 from dpcheck.certify.moved import Draw, Moved
 from dpcheck.check.decide import decide
 from dpcheck.check.values.amounts import epsilon_amount

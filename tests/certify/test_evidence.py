@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpcheck.certify import (
+from dpcheck.certify.evidence import (
     certify_event,
     certify_violation,
     sequence_probability,

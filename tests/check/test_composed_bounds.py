@@ -9,7 +9,7 @@ from random import Random
 import pytest
 from flint import fmpq
 
-from dpcheck.certify import certify_score_event
+from dpcheck.certify.scores import certify_score_event
 from dpcheck.exact import Budget, number, subtract
 from dpcheck.privacy.composition import is_short
 from dpcheck.privacy.losses import LossDistribution

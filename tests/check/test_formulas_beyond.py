@@ -11,7 +11,8 @@ import pytest
 from flint import fmpq
 
 from dpcheck.check.formulas.beyond import ExponentialSum
-from dpcheck.exact import Budget, differences, excess_sign, next_differences
+from dpcheck.exact import Budget, excess_sign
+from dpcheck.exact.exponentials import differences, next_differences
 from tests.checking import check_text
 
 WIDTH = 13

@@ -14,7 +14,8 @@ from dpcheck.check.all_values.deltas import worst_sets
 from dpcheck.check.all_values.pieces import envelope
 from dpcheck.check.all_values.ratios import where_exceeded
 from dpcheck.check.all_values.rows import ONE, ZERO, PolynomialRows, growth_on
-from dpcheck.exact import Param, add, divide, line_of, multiply, subtract
+from dpcheck.exact import Param, add, divide, multiply, subtract
+from dpcheck.exact.line import line_of
 from dpcheck.limits import LimitReached, Limits
 from tests.exact.test_roots import contains
 

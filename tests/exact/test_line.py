@@ -11,8 +11,8 @@ from math import exp, isclose, log
 import pytest
 from flint import fmpq, fmpz_poly
 
-from dpcheck.exact import Budget, Line, Param, add, divide, exponential, line_of, multiply
-from dpcheck.exact.line import NEAR, simplest
+from dpcheck.exact import Budget, Param, add, divide, exponential, multiply
+from dpcheck.exact.line import NEAR, Line, line_of, simplest
 from dpcheck.exact.polynomial import ExpPolynomial
 from dpcheck.exact.roots import Root, complement, rational_between
 from dpcheck.intervals import ParamInterval

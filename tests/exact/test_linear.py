@@ -12,14 +12,13 @@ from dpcheck.exact import (
     ExpPolynomial,
     Rational,
     add,
-    common_row,
     exponential,
     linear,
     multiply,
     number,
-    solve_linear,
     subtract,
 )
+from dpcheck.exact.linear import common_row, solve_linear
 
 T = ExpPolynomial.exp(Rational(1, 2))
 

@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from dpcheck.exact import integer_product, matrices
+from dpcheck.exact import matrices
+from dpcheck.exact.matrices import integer_product
 
 
 def slow_product(left, right, n_rows, n_columns):

@@ -17,7 +17,8 @@ from dpcheck.chain.chain import IntArray
 from dpcheck.chain.graph import Graph, topological_layers
 from dpcheck.chain.weights.denominators import weight_array
 from dpcheck.chain.weights.rows import indptr_of
-from dpcheck.exact import Number, number, solve_linear
+from dpcheck.exact import Number, number
+from dpcheck.exact.linear import solve_linear
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.records import replace
 from dpcheck.solve.systems import dixon_lifting, float_solves, solution, trees

@@ -93,6 +93,8 @@ class _Exits:
 
     def of(self, states: IntArray) -> dict[int, _Exit]:
         """Return for each state [n] of a silent component where its runs leave it."""
+        from dpcheck.exact.linear import solve_linear
+
         graph = self._graph
         place = {s: k for k, s in enumerate(states.tolist())}
         inside: list[tuple[int, int, exact.Whole]] = []
@@ -113,7 +115,7 @@ class _Exits:
         key = scale, tuple(inside), tuple(outside)
         if key not in self._solved:
             values = [graph.scales.values[code] for code in scale]
-            solution = exact.solve_linear(values, inside, outside)
+            solution = solve_linear(values, inside, outside)
             self._solved[key] = [_exit_of(row) for row in solution]
         targets = np.array(list(exits), np.int64)
         return {

@@ -25,7 +25,6 @@ from dpcheck.chain.arrays import marked
 from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.chain.contraction.backward import RowStore, backward_rows, possible_table
 from dpcheck.chain.contraction.cycles import acyclic
-from dpcheck.chain.contraction.forward import forward_rows
 from dpcheck.chain.contraction.limb_table import NoTable
 from dpcheck.chain.contraction.silent_graph import SilentGraph
 from dpcheck.chain.graph import STATES_AT_ONCE
@@ -82,6 +81,8 @@ def _eliminated(
         except NoTable:
             tick("summing large numbers")
     if forward_is_cheaper(graph, wanted, levels):
+        from dpcheck.chain.contraction.forward import forward_rows
+
         return forward_rows(graph, wanted, levels, tick)
     return backward_rows(RowStore(graph), wanted, levels, tick)
 

@@ -26,7 +26,7 @@ from dpcheck.chain.weights.denominators import (
     repeated,
 )
 from dpcheck.chain.weights.rows import Entries, indptr_of, joined, merged, ranges
-from dpcheck.exact import convolution, integer_product
+from dpcheck.exact.matrices import convolution, integer_product
 from dpcheck.limits import Tick
 from dpcheck.records import dataclass
 

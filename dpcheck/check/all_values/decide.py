@@ -57,23 +57,23 @@ from dpcheck.exact import (
     Budget,
     ExpNumber,
     Extended,
-    Growth,
-    Line,
     Number,
     ParamNumber,
-    Region,
-    Root,
     Whole,
-    complement,
-    everywhere,
     exact_text,
     growth_of,
-    joined,
-    line_of,
     subtract,
 )
-from dpcheck.exact.line import Chosen, simplest
-from dpcheck.exact.roots import rational_between
+from dpcheck.exact.line import Chosen, Line, line_of, simplest
+from dpcheck.exact.roots import (
+    Growth,
+    Region,
+    Root,
+    complement,
+    everywhere,
+    joined,
+    rational_between,
+)
 from dpcheck.intervals import ParamInterval
 from dpcheck.limits import Limit, Limits, too_large
 from dpcheck.logic.claims import (

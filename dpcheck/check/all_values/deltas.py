@@ -18,8 +18,17 @@ from dpcheck.chain.chain import IntArray
 from dpcheck.chain.sets import distinct
 from dpcheck.check.all_values.pieces import Function
 from dpcheck.check.all_values.rows import ZERO, PolynomialRows, growth_on
-from dpcheck.exact import Number, Region, everywhere, joined, where_above, where_sign
-from dpcheck.exact.roots import distinct_roots, samples, sign_at
+from dpcheck.exact import Number
+from dpcheck.exact.roots import (
+    Region,
+    distinct_roots,
+    everywhere,
+    joined,
+    samples,
+    sign_at,
+    where_above,
+    where_sign,
+)
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass, field
 

@@ -15,19 +15,9 @@ from dpcheck.check.all_values.rows import growth_on
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.values.comparisons import holds, order
 from dpcheck.check.values.verdicts import Comparison
-from dpcheck.exact import (
-    Extended,
-    Line,
-    MinusInfinity,
-    Number,
-    Region,
-    complement,
-    everywhere,
-    growth_of,
-    joined,
-    subtract,
-    where_above,
-)
+from dpcheck.exact import Extended, MinusInfinity, Number, growth_of, subtract
+from dpcheck.exact.line import Line
+from dpcheck.exact.roots import Region, complement, everywhere, joined, where_above
 from dpcheck.logic import formulas as f
 
 SIGNS: dict[str, tuple[int, ...]] = {

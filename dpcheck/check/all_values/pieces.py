@@ -7,8 +7,19 @@ from operator import and_
 
 from flint import fmpq, fmpz_poly
 
-from dpcheck.exact import Growth, Line, Region, Root, joined, where_above
-from dpcheck.exact.roots import distinct_roots, rational_between, roots_between, samples, sign_above
+from dpcheck.exact.line import Line
+from dpcheck.exact.roots import (
+    Growth,
+    Region,
+    Root,
+    distinct_roots,
+    joined,
+    rational_between,
+    roots_between,
+    samples,
+    sign_above,
+    where_above,
+)
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass
 

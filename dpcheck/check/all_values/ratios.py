@@ -18,9 +18,10 @@ from flint import fmpz_poly
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.sets import distinct
 from dpcheck.check.all_values.rows import PolynomialRows
-from dpcheck.exact import Line, Number, Region, everywhere, joined, where_sign
+from dpcheck.exact import Number
+from dpcheck.exact.line import Line
 from dpcheck.exact.polynomial import is_term
-from dpcheck.exact.roots import on_half_line
+from dpcheck.exact.roots import Region, everywhere, joined, on_half_line, where_sign
 from dpcheck.limits import Limits
 
 BLOCK = 1 << 14

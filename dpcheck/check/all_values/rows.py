@@ -14,8 +14,9 @@ from flint import fmpz_poly
 
 from dpcheck.chain.chain import IntArray
 from dpcheck.check.evidence.sequences import SequenceTable
-from dpcheck.exact import Growth, Line, Number, Whole
-from dpcheck.exact.roots import Root, where_sign
+from dpcheck.exact import Number, Whole
+from dpcheck.exact.line import Line
+from dpcheck.exact.roots import Growth, Root, where_sign
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass
 

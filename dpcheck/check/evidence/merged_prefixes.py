@@ -38,16 +38,8 @@ from dpcheck.chain.graph import Graph, graph_from, strong_components, topologica
 from dpcheck.chain.sets import distinct
 from dpcheck.check.evidence import futures
 from dpcheck.check.evidence.directions import EQUAL, Directions
-from dpcheck.exact import (
-    Number,
-    Whole,
-    common_row,
-    exact_quotient,
-    number,
-    solve_linear,
-    whole_gcd,
-    whole_lcm,
-)
+from dpcheck.exact import Number, Whole, exact_quotient, number, whole_gcd, whole_lcm
+from dpcheck.exact.linear import common_row, solve_linear
 from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.privacy.losses import LossDistribution
 from dpcheck.records import dataclass, field

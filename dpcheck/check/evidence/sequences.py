@@ -30,7 +30,6 @@ from dpcheck.chain.weights.denominators import (
     concatenated,
     multiplied,
 )
-from dpcheck.chain.weights.products import composed
 from dpcheck.chain.weights.rows import Entries, indptr_of, merged, ranges, shortened
 from dpcheck.check.values.event_text import DIVERGED, GOES_ON, STOPPED
 from dpcheck.exact import Number, Whole, number
@@ -351,6 +350,8 @@ class _Search:
     def _from_departures(self, entries: Entries, n_targets: int) -> Entries | None:
         if self.shares is None:
             return entries
+        from dpcheck.chain.weights.products import composed
+
         left = None if self.max_entries is None else self.max_entries - self._n_entries
         shape = len(self.sources), self.n_heads, n_targets
         tick = self.limits.check_time

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from dpcheck import exact
+from dpcheck.exact.exponentials import differences, next_differences
 from dpcheck.limits import too_large
 from dpcheck.records import dataclass
 
@@ -35,16 +36,16 @@ class ExponentialSum:
         The last is that of all n from there on. Both sums have the same ratios.
         """
         constant = (delta,) * len(self.ratios)
-        sides = [exact.differences(v, self.ratios) for v in (self.values, other.values, constant)]
+        sides = [differences(v, self.ratios) for v in (self.values, other.values, constant)]
         for _ in self.ratios:
-            sides = [exact.next_differences(each, self.ratios) for each in sides]
+            sides = [next_differences(each, self.ratios) for each in sides]
         found: list[int] = []
         for _ in range(MAX_STEPS):
             signs = [exact.excess_sign(p, q, epsilon, d) for p, q, d in zip(*sides, strict=True)]
             found.append(signs[-1])
             if set(signs) <= {0, signs[-1]}:
                 return found
-            sides = [exact.next_differences(each, self.ratios) for each in sides]
+            sides = [next_differences(each, self.ratios) for each in sides]
         raise too_large(f"{MAX_STEPS} numbers beyond the window were compared", "another budget")
 
     def signs_above(self, bound: exact.Number) -> list[int]:

@@ -23,14 +23,13 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.chain.sets import distinct
-from dpcheck.check.formulas.beyond import ExponentialSum, at_each
-from dpcheck.check.formulas.float_verdicts import OPEN, VIOLATED, clear_verdicts
 from dpcheck.check.values.comparisons import holds
 from dpcheck.exact import Number, add, as_fraction_parts, compare, excess_sign, subtract
 from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic import formulas as f
 
 if TYPE_CHECKING:
+    from dpcheck.check.formulas.beyond import ExponentialSum
     from dpcheck.solve.reachability.rounding import FloatBounds
 
 Bounds = tuple[Number, Number]
@@ -229,6 +228,8 @@ class Truths:
 
         Floats with a proved error decide what is clear, bounds or exact numbers the rest.
         """
+        from dpcheck.check.formulas.float_verdicts import OPEN, VIOLATED, clear_verdicts
+
         if self.chain.lumped:
             return pairs[[self._is_violating(formula, *pair) for pair in pairs.tolist()]]
         estimated = self.estimates(formula.path, pairs)
@@ -260,6 +261,8 @@ class Truths:
 
     def _is_violating(self, formula: f.Private, *pair: int) -> bool:
         """Return whether a pair violates a formula D, with all that its states stand for."""
+        from dpcheck.check.formulas.beyond import at_each
+
         bounds = self.bounds(formula.path, np.array(pair, np.int64))
         first, second = map(self._with_lumped, bounds, pair)
         verdict = _is_violated(formula, first, second)
@@ -305,6 +308,8 @@ class Truths:
 
     def _satisfies_beyond(self, formula: f.ProbabilityIs, state: int) -> bool:
         """Return whether a P formula holds at all that a state stands for."""
+        from dpcheck.check.formulas.beyond import at_each
+
         p = self._beyond(formula.path, state)
         comparisons, bounds = zip(*formula.relations, strict=True)
         signs = at_each(*map(p.signs_above, bounds))
@@ -316,6 +321,8 @@ class Truths:
         Raises `LimitReached` where these are not known to be such a sum: it may be one where more
         numbers are inside of the window.
         """
+        from dpcheck.check.formulas.beyond import ExponentialSum
+
         found = self._sums.setdefault(id(path), (path, {}))[1]
         lumped = self.chain.lumped.get(state)
         if lumped is None or not lumped.near or not self._are_settled(path):

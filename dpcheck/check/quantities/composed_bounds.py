@@ -18,7 +18,7 @@ from functools import reduce
 
 from flint import arb, ctx, fmpq
 
-from dpcheck.certify import ScoredRun, certify_score_event
+from dpcheck.certify.scores import ScoredRun, certify_score_event
 from dpcheck.check.quantities.decide_quantity import between, decide_comparison, tabulated
 from dpcheck.check.quantities.grid_bounds import (
     BOUND_BITS,

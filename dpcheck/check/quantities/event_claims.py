@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.check.evidence.table_evidence import TableEvidence, n_listed
-from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
 from dpcheck.check.quantities.privacy import (
     Decision,
     EventClaim,
@@ -123,5 +122,7 @@ def evidence_against(
 def _vacuity(evidence: Evidence, n_pairs: int) -> tuple[verdicts.Vacuity, ...]:
     """Return why an event-level claim says little."""
     if n_pairs == 0:
+        from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
+
         return (NO_NEIGHBORS,)
     return (SURE,) if isinstance(evidence, TableEvidence) and evidence.certain().all() else ()

@@ -41,11 +41,11 @@ from dpcheck.exact import (
     add,
     as_fraction_parts,
     compare,
-    differences,
     multiply,
     number,
-    solve_linear,
 )
+from dpcheck.exact.exponentials import differences
+from dpcheck.exact.linear import solve_linear
 from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.privacy.losses import sum_of
 from dpcheck.records import dataclass, field

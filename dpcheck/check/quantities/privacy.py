@@ -12,7 +12,7 @@ from typing import assert_never
 
 from flint import arb, ctx
 
-from dpcheck.certify import certify_violation
+from dpcheck.certify.evidence import certify_violation
 from dpcheck.check.evidence.table_evidence import TableEvidence
 from dpcheck.check.quantities.seen_pairs import SeenPairs
 from dpcheck.check.quantities.tight import Evidence, Found, Least, tight_quantity

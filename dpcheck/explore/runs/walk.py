@@ -21,7 +21,6 @@ from dpcheck.explore.runs.liveness import Flow
 from dpcheck.explore.runs.program_points import DRAWS, MAX_PASSES, MAX_PASSING, SHOWN, STOPPED, Cut
 from dpcheck.explore.runs.raw_graph import RawStates
 from dpcheck.explore.sampling.distributions import Supports, distributions
-from dpcheck.explore.sampling.reveal import resolving, revealing
 from dpcheck.explore.tails.tails import TAIL_STATE, state_column
 from dpcheck.explore.values.codes import FALSE, FIRST_FAULT, TRUE, UNASSIGNED, ValueTable
 from dpcheck.explore.values.evaluate import Frame, evaluated, truths
@@ -208,10 +207,14 @@ class Walk:
         """Return the number of each row's distribution [n_rows], or a fault's code."""
         if self.tails is not None and index in self.tails.wide.revealing:
             assert isinstance(node.distribution, program.Parametric), "it is `reveal`"
+            from dpcheck.explore.sampling.reveal import revealing
+
             group = self.tails.wide.revealing[index]
             return revealing(node.distribution, group, frame, kept, self.tails, self.supports)
         match node.distribution:
             case program.Parametric(word="resolve") as resolve if self.tails is not None:
+                from dpcheck.explore.sampling.reveal import resolving
+
                 return resolving(resolve, index, frame, kept, self.tails, self.supports)
         return distributions(node.distribution, frame, self.supports)
 

@@ -37,7 +37,8 @@ from itertools import accumulate
 from math import comb
 from typing import Final
 
-from dpcheck.exact import Number, add, differences, divide, multiply, power, sign, subtract
+from dpcheck.exact import Number, add, divide, multiply, power, sign, subtract
+from dpcheck.exact.exponentials import differences
 from dpcheck.records import dataclass
 
 Ratios = tuple[Number, ...]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dpcheck.diagnostics.params import ParamAsValue, WeightOutsideUnit
-from dpcheck.exact import ExpNumber, Number, ParamNumber, line_of, sign, subtract
+from dpcheck.exact import ExpNumber, Number, ParamNumber, sign, subtract
 from dpcheck.exact.parametric import outside_unit
 from dpcheck.explore.values.codes import ValueTable
 from dpcheck.explore.values.mistakes import MistakeFault
@@ -60,6 +60,8 @@ def are_positive(numbers: Sequence[Number], table: ValueTable) -> Iterator[bool]
     if table.weights.param is None:
         yield from (sign(number) > 0 for number in numbers)
         return
+    from dpcheck.exact.line import line_of
+
     param, is_exponential = table.weights.param
     line = line_of(param, numbers, is_exponential=is_exponential)
     yield from (line.where(number, (-1, 0)).is_empty for number in numbers)
@@ -71,6 +73,8 @@ def sum_for_some_values(
     """Return the mistake of weights whose sum is not 1, or 0 if relative, for some value."""
     if table.weights.param is None:
         return None
+    from dpcheck.exact.line import line_of
+
     param, is_exponential = table.weights.param
     line = line_of(param, [total], is_exponential=is_exponential)
     number, signs = (total, (0,)) if is_relative else (subtract(total, 1), (-1, 1))

@@ -46,12 +46,12 @@ from dpcheck.exact import (
     divide,
     exact_text,
     growth_of,
-    joined,
-    line_of,
     log,
     param_text,
     subtract,
 )
+from dpcheck.exact.line import line_of
+from dpcheck.exact.roots import joined
 from dpcheck.explore.values.mistakes import spoken
 from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic import claims

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dpcheck.chain.chain import Chain
-from dpcheck.check.quantities.between import between_outcomes
 from dpcheck.check.values.verdicts import Beside, Holds, Outcome, Undecided, Value
 from dpcheck.exact import Param
 from dpcheck.explore import Explored
@@ -89,6 +88,8 @@ def decided_between(
         limit = undecided_beyond(explored, param).limit
         between = between_for_all(claim, less, outcome, limit) if is_last else None
     else:
+        from dpcheck.check.quantities.between import between_outcomes
+
         between = between_outcomes(claim, less, outcome, may_be_wide=is_last)
     return None if between is None else (between, told)
 

@@ -142,6 +142,8 @@ def _is_chosen(name: str, scope: Scope) -> bool:
 
 def _for_all(question: surface.Question, value: ParamValue, scope: Scope) -> claims.ForAll | None:
     """Return the values that are asked about, of those the parameter has."""
+    from dpcheck.exact.line import line_of
+
     param, is_exponential, part = value.param, value.is_exponential, question.part
     whole = claims.ForAll(param, is_exponential, question.span, (), param.has_low, param.has_high)
     if part is None:
@@ -171,7 +173,7 @@ def _for_all(question: surface.Question, value: ParamValue, scope: Scope) -> cla
         has_low=param.has_low and is_within(param.low, low, high, interval),
         has_high=param.has_high and is_within(param.high, low, high, interval),
     )
-    line = exact.line_of(param, [value for value, _ in conditions], is_exponential=is_exponential)
+    line = line_of(param, [value for value, _ in conditions], is_exponential=is_exponential)
     if known.asked(line).is_empty and not known.has_low and not known.has_high:
         why = f"here are none of {param.text}"
         scope.report(ParamInterval(interval.span, param.name, why))
@@ -239,15 +241,16 @@ def _undecided_for_all(
 
 def _bounds_fit(known: claims.ForAll, asked: Sequence[Asked], scope: Scope) -> bool:
     """Return whether every bound is one for all values that are asked about; else report it."""
+    from dpcheck.exact.line import line_of
+    from dpcheck.exact.roots import joined
+
     is_sound = True
     for each in asked:
         numbers = list(_must_be_positive(each))
         conditions = [value for value, _ in known.part]
-        line = exact.line_of(
-            known.param, [*numbers, *conditions], is_exponential=known.is_exponential
-        )
+        line = line_of(known.param, [*numbers, *conditions], is_exponential=known.is_exponential)
         for number in numbers:
-            failing = exact.joined(and_, [known.asked(line), line.where(number, (-1,))])
+            failing = joined(and_, [known.asked(line), line.where(number, (-1,))])
             if not failing.is_empty:
                 is_pair = each.needed == "interval"
                 text = f"[{each.span.text}]" if is_pair else value_text(each.value)

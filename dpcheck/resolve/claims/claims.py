@@ -19,7 +19,6 @@ from dpcheck.model.program import ExplicitChain
 from dpcheck.model.surface_text import written_text
 from dpcheck.resolve.chains import known_member
 from dpcheck.resolve.claims.elsewhere import elsewhere
-from dpcheck.resolve.claims.expectations import expectation
 from dpcheck.resolve.claims.formulas import (
     Reader,
     as_number,
@@ -203,6 +202,8 @@ def _quantity(
         return None if path is None else claims.PathProbability(path, tree.span)
     is_observed = _is_observed(tree.span, word, reader)
     if isinstance(tree, surface.Expectation):
+        from dpcheck.resolve.claims.expectations import expectation
+
         return expectation(tree.value, tree.span, reader) if is_observed else None
     arguments = _arguments(tree, word, reader)
     if arguments is None:
@@ -213,6 +214,8 @@ def _quantity(
 
 def _expectations(tree: surface.Expectation, reader: Reader) -> claims.Claim | None:
     """Return `E` compared with bounds from every initial state."""
+    from dpcheck.resolve.claims.expectations import expectation
+
     is_observed = _is_observed(tree.span, EXPECTATION, reader)
     found = expectation(tree.value, tree.span, reader) if is_observed else None
     relations: list[Relation] = []

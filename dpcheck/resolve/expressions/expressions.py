@@ -49,7 +49,6 @@ from dpcheck.model.expressions import (
 )
 from dpcheck.model.surface_text import one_line
 from dpcheck.model.values import DistributionName, SetValue, Symbol, Value, value_text
-from dpcheck.resolve.expressions.calls import too_large_function
 from dpcheck.resolve.expressions.params import as_param, param_of
 from dpcheck.resolve.names import scopes
 from dpcheck.source import Span
@@ -470,6 +469,8 @@ def takes(
 
 def is_too_large(file: scopes.File, function: surface.Function, scope: scopes.Scope) -> bool:
     """Return whether a call of a function, on its own, can never be written out; then report it."""
+    from dpcheck.resolve.expressions.calls import too_large_function
+
     limits = MAX_CALL_DEPTH, MAX_CALLS
     found = too_large_function(function, file, scope.session, limits)
     if found is not None:

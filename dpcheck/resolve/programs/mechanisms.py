@@ -21,7 +21,6 @@ from dpcheck.resolve.programs.graph import Step, control_flow_graph
 from dpcheck.resolve.programs.lengths import too_long_part
 from dpcheck.resolve.programs.secrets import with_possible_secrets
 from dpcheck.resolve.programs.statements import MAX_STEPS, Size, TooManySteps, mechanism_steps
-from dpcheck.resolve.programs.subsampling import sample_of_records
 from dpcheck.source import Span
 
 
@@ -43,6 +42,8 @@ def resolved_mechanism(
     adjacency = _adjacency(mechanism, shapes, scope)
     drawn: tuple[Step, ...] = ()
     if kept != 1:
+        from dpcheck.resolve.programs.subsampling import sample_of_records
+
         drawn, scope = sample_of_records(mechanism, shapes, kept, scope, use)
     try:
         steps = (*drawn, *mechanism_steps(mechanism, scope, Size(), captured=False))

@@ -2,7 +2,7 @@
 
 - No cycle: one pass in topological order (`acyclic`).
 - Entries that form trees, as in walks on a line: elimination without fill (`trees`).
-- Small strong components are eliminated (`exact.solve_linear`: sparse elimination, then flint),
+- Small strong components are eliminated (`solve_linear`: sparse elimination, then flint),
   with one right-hand column for each state outside that the component enters: its rows become rows
   over the outside, and the system loses the cycle.
 - A component that enters many states is solved in numbers once those states are known.
@@ -24,6 +24,7 @@ from dpcheck.chain.graph import Graph, reachable, strong_components, topological
 from dpcheck.chain.sets import distinct
 from dpcheck.chain.weights.denominators import weight_array
 from dpcheck.chain.weights.rows import indptr_of, ranges
+from dpcheck.exact.linear import common_row, solve_linear
 from dpcheck.limits import Limits, too_large
 from dpcheck.solve.systems.acyclic import acyclic_solution, exact_bits
 from dpcheck.solve.systems.dixon_lifting import lifted_bounds, lifted_values
@@ -162,7 +163,7 @@ def _eliminated(system: System, chosen: BoolArray, inner: BoolArray, limits: Lim
         (i, 0, b) for i, b in enumerate(system.constants[members].tolist()) if b != 0
     ]
     right.extend(_entries(place[graph.sources], graph.targets + 1, numerators, leaving))
-    solved = exact.solve_linear(
+    solved = solve_linear(
         system.denominators[members].tolist(),
         _entries(place[graph.sources], place[graph.targets], numerators, within),
         right,
@@ -186,7 +187,7 @@ def _with_rows(system: System, members: IntArray, rows: list[dict[int, exact.Num
     denominators = system.denominators.astype(object)
     constants = system.constants.astype(object)
     for s, row in zip(members.tolist(), rows, strict=True):
-        numerators, denominators[s] = exact.common_row(row)
+        numerators, denominators[s] = common_row(row)
         constants[s] = numerators.pop(0, 0)
         lengths[s] = len(numerators)
         targets.append(np.array(list(numerators), np.int64) - 1)
@@ -292,7 +293,7 @@ def _component_values(part: System, asked: IntArray, limits: Limits) -> list[exa
     """Return the asked values [n] of one strongly connected system."""
     limits.check_time(f"before solving a component of {part.n_states} states")
     everything = np.arange(len(part.graph.targets))
-    solved = exact.solve_linear(
+    solved = solve_linear(
         part.denominators.tolist(),
         _entries(part.graph.sources, part.graph.targets, part.numerators, everything),
         [(s, 0, b) for s, b in enumerate(part.constants.tolist()) if b != 0],
