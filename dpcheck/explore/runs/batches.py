@@ -13,25 +13,20 @@ from dpcheck.records import dataclass
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Rows on their way through deterministic code; `origin` counts rows of the batch.
-
-    weight [n_rows] is present where a row stands for several of the batch.
-    """
+    """Rows on their way through deterministic code; `origin` counts rows of the batch."""
 
     frame: Frame
     origin: IntArray
-    weight: WeightArray | None = None
 
     def at(self, rows: IntArray) -> Part:
         """Return some of the rows [n]."""
         if len(rows) == len(self.origin):
             return self
-        weight = None if self.weight is None else self.weight[rows]
-        return Part(self.frame.at(rows), self.origin[rows], weight)
+        return Part(self.frame.at(rows), self.origin[rows])
 
     def bound(self, name: str, column: IntArray) -> Part:
         """Return the rows with a new value [n_rows] of a variable."""
-        return Part(self.frame.bound(name, column), self.origin, self.weight)
+        return Part(self.frame.bound(name, column), self.origin)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +56,4 @@ class Batch:
 
     def weight_of(self, part: Part) -> WeightArray:
         """Return the weight of each row of a part, [n_rows]."""
-        if part.weight is not None:
-            return part.weight
         return self.weight if part.origin is self.every else self.weight[part.origin]

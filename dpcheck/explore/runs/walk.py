@@ -11,10 +11,9 @@ from typing import assert_never
 
 import numpy as np
 
-from dpcheck.chain.arrays import are_first, marked
+from dpcheck.chain.arrays import marked
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.sets import distinct
-from dpcheck.chain.weights.denominators import concatenated, summed
 from dpcheck.diagnostics.runs import IndexOutOfRange, LengthsDiffer, OutsideDeclaredSet, RunFails
 from dpcheck.explore.runs.batches import Batch, Part
 from dpcheck.explore.runs.liveness import Flow
@@ -117,30 +116,10 @@ class Walk:
         """Join parts that meet at a node; only what is live there goes on."""
         live = self.flow.live[index]
         if len(parts) == 1 and parts[0].frame.depth < MAX_DEPTH:
-            return self._without_repeats(parts[0], live)
+            return parts[0]
         origin = np.concatenate([part.origin for part in parts])
         columns = {name: np.concatenate([part.frame[name] for part in parts]) for name in live}
-        weight = None
-        if any(part.weight is not None for part in parts):
-            weight = concatenated([self.batch.weight_of(part) for part in parts])
-        return Part(Frame(len(origin), columns), origin, weight)
-
-    def _without_repeats(self, part: Part, live: tuple[str, ...]) -> Part:
-        """Return rows that are copies of one, in all that is live, as one row.
-
-        After a `~` whose result does not matter any more, they come from one state. (What it gave
-        matters where edges are labelled with it.)
-        """
-        frame, rows = part.frame.below(live)
-        if rows is None or 2 * frame.n_rows > len(rows) or self.states.labelled_edges is not None:
-            return part
-        starts = marked(are_first(rows))
-        kept = rows[starts]
-        if 2 * len(starts) > len(rows):
-            return part
-        weight = summed(self.batch.weight_of(part), starts, 0)
-        whole = len(starts) == frame.n_rows  # views keep the order of rows
-        return Part(frame if whole else frame.at(kept), part.origin[starts], weight)
+        return Part(Frame(len(origin), columns), origin)
 
     def _step(self, index: int, part: Part) -> None:
         """Run one node on all its rows."""

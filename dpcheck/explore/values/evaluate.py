@@ -8,7 +8,7 @@ operands, and the results are gathered. A row without a result gets the code of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeVar, assert_never
 
@@ -82,7 +82,6 @@ class Frame:
         self._columns = dict(columns)
         self._parent: Frame | None = None
         self._rows: IntArray | None = None
-        self._bound: str | None = None
 
     def __getitem__(self, name: str) -> IntArray:
         """Return a column, [n_rows]."""
@@ -109,20 +108,8 @@ class Frame:
     def bound(self, name: str, column: IntArray) -> Frame:
         """Return the frame with one more variable [n_rows]."""
         view = Frame(self.n_rows, {name: _spread(column, self.n_rows)})
-        view._parent, view.depth, view._bound = self, self.depth + 1, name
+        view._parent, view.depth = self, self.depth + 1
         return view
-
-    def below(self, names: Collection[str]) -> tuple[Frame, IntArray | None]:
-        """Return the first frame that has all these columns, and each row's row in it.
-
-        None in place of rows: they are the same. Rows with one row there agree on these columns.
-        """
-        frame, rows = self, None
-        while frame._parent is not None and frame._bound not in names:
-            if frame._rows is not None:
-                rows = frame._rows if rows is None else frame._rows[rows]
-            frame = frame._parent
-        return frame, rows
 
 
 def evaluated(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
