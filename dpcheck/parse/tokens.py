@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from dpcheck.diagnostics import syntax
@@ -168,6 +168,15 @@ def _raw_tokens(source: SourceText, mistakes: list[Mistake]) -> Iterator[Token]:
             yield from _odd_tokens(match, Span(source, start, end), mistakes)
 
 
+_MEANT: dict[str, Callable[[str], str]] = {
+    "FOREIGN": FOREIGN.__getitem__,
+    "OTHER_PRIME": lambda text: f"{text[:-1]}'",
+    "OTHER_MINUS": lambda text: re.sub("[−–—]", "-", text),
+    "OTHER_QUOTE": lambda text: f'"{text[1:-1]}"',
+}
+_TYPES = {"OTHER_PRIME": "PRIMED", "OTHER_MINUS": "NUMBER", "OTHER_QUOTE": "STRING"}
+
+
 def _odd_tokens(match: re.Match[str], span: Span, mistakes: list[Mistake]) -> Iterator[Token]:
     """Report what is no token, and yield what it probably means, if that is plain."""
     text, start, end = match.group(), span.start, span.end
@@ -181,21 +190,11 @@ def _odd_tokens(match: re.Match[str], span: Span, mistakes: list[Mistake]) -> It
                 return
             mistakes.append(syntax.MalformedNumber(span, text, _number_meant(text, tail)))
             yield Token(BAD, text, start, end)
-        case "FOREIGN":
-            meant = FOREIGN[text]
+        case "FOREIGN" | "OTHER_PRIME" | "OTHER_MINUS" | "OTHER_QUOTE" as kind:
+            meant = _MEANT[kind](text)
             mistakes.append(syntax.ForeignSpelling(span, text, meant))
-            yield Token(OPERATORS.get(meant) or WORDS.get(meant, "NAME"), meant, start, end)
-        case "OTHER_PRIME":
-            mistakes.append(syntax.ForeignSpelling(span, text, f"{text[:-1]}'"))
-            yield Token("PRIMED", f"{text[:-1]}'", start, end)
-        case "OTHER_MINUS":
-            meant = re.sub("[−–—]", "-", text)
-            mistakes.append(syntax.ForeignSpelling(span, text, meant))
-            yield Token("NUMBER", meant, start, end)
-        case "OTHER_QUOTE":
-            meant = f'"{text[1:-1]}"'
-            mistakes.append(syntax.ForeignSpelling(span, text, meant))
-            yield Token("STRING", meant, start, end)
+            known = OPERATORS.get(meant) or WORDS.get(meant, "NAME")
+            yield Token(_TYPES.get(kind, known), meant, start, end)
         case "SLASHES":
             mistakes.append(syntax.SlashComment(Span(span.source, start, start + 2), text[:2]))
         case "UNCLOSED":

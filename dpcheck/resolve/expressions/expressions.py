@@ -120,8 +120,7 @@ def expression(tree: surface.Expression, scope: scopes.Scope) -> Expr:
             read = whole_value if op in ("tuple", "set") else expression
             return folded(op, [read(operand, scope) for operand in operands], tree.span)
         case _:
-            scope.report(_no_value(tree))
-            return hole(tree.span)
+            return refused(_no_value(tree), scope)
 
 
 def _no_value(tree: surface.EndlessRange | surface.Distribution | surface.Formula) -> Mistake:
@@ -200,6 +199,13 @@ def hole(span: Span) -> Expr:
     return Var(HOLE, span)
 
 
+def refused(mistake: Mistake, scope: scopes.Scope) -> Expr:
+    """Report a mistake; return what stands for the expression that has it."""
+    assert mistake.span is not None, "expressions have places"
+    scope.report(mistake)
+    return hole(mistake.span)
+
+
 def has_hole(expr: Expr) -> bool:
     """Return whether a part of the expression has a mistake."""
     return HOLE in reads(expr)
@@ -258,8 +264,7 @@ def _name(tree: surface.Name, scope: scopes.Scope, *, may_be_symbol: bool) -> Ex
     if binding is not None:
         return _of_binding(tree.name, binding, scope, tree.span)
     if tree.name == "output":
-        scope.report(OutputOutsideClaim(tree.span))
-        return hole(tree.span)
+        return refused(OutputOutsideClaim(tree.span), scope)
     file, declaration = scope.file.visible.get(tree.name, (None, None))
     if file is not None and isinstance(declaration, surface.Constant):
         return _or_hole(constant_of_file(scope.session, file, declaration), tree.span)
@@ -283,8 +288,7 @@ def _report_unknown(tree: surface.Name, scope: scopes.Scope, *, may_be_symbol: b
 
 def _primed(tree: surface.Name, scope: scopes.Scope) -> Expr:
     if scope.primed is None:
-        scope.report(PrimeOutsideAdjacency(tree.span, tree.name))
-        return hole(tree.span)
+        return refused(PrimeOutsideAdjacency(tree.span, tree.name), scope)
     held = scope.primed.get(tree.name)
     binding = scope.bindings.get(tree.name)
     if held is None and isinstance(binding, scopes.Known) and binding.value is None:
@@ -293,28 +297,25 @@ def _primed(tree: surface.Name, scope: scopes.Scope) -> Expr:
         candidate = scope.session.suggestion(tree.name, scope.primed)
         shown = None if candidate is None else f"{candidate}'"
         inputs = tuple(scope.primed)
-        scope.report(UnknownName(tree.span, f"{tree.name}'", shown, inputs=inputs))
-        return hole(tree.span)
+        return refused(UnknownName(tree.span, f"{tree.name}'", shown, inputs=inputs), scope)
     return _at(held.variable, tree.span)
 
 
 def _of_binding(name: str, binding: scopes.Binding, scope: scopes.Scope, span: Span) -> Expr:
     match binding:
         case scopes.Known(value=DistributionName()):
-            scope.report(NotAValue(span, name, "a distribution"))
-            return hole(span)
+            return refused(NotAValue(span, name, "a distribution"), scope)
         case scopes.Known(value=value):
             return _or_hole(value, span)
         case scopes.Held(role="round"):
-            scope.report(RoundAsValue(span, name))
-            return hole(span)
+            return refused(RoundAsValue(span, name), scope)
         case scopes.Held(role="stream"):
-            scope.report(
+            return refused(
                 StreamMisused(
                     span, name, f"is read one value a round: `{name}[i]` in `for i in 1..`"
-                )
+                ),
+                scope,
             )
-            return hole(span)
         case scopes.Held(variable=variable):
             return _at(variable, span)
         case scopes.Local(walk=walk):
@@ -340,8 +341,7 @@ def _index(tree: surface.Index, scope: scopes.Scope) -> Expr:
     base = expression(tree.base, scope)
     indices = [expression(index, scope) for index in tree.indices]
     if len(indices) != 1:
-        scope.report(kinds.SeveralIndices(tree.span, len(indices)))
-        return hole(tree.span)
+        return refused(kinds.SeveralIndices(tree.span, len(indices)), scope)
     return folded("index", [base, indices[0]], tree.span)
 
 
@@ -409,16 +409,15 @@ def _call(tree: surface.Call, scope: scopes.Scope) -> Expr:
             lambda variable, value, body: Let(variable, value, body, tree.span),
         )
     if declaration is not None and not isinstance(declaration, surface.Constant):
-        return _not_a_function(tree, scope, scopes.what_is(declaration))
+        return refused(NotAValue(tree.span, name, scopes.what_is(declaration)), scope)
     if name in DISTRIBUTIONS:
-        scope.report(kinds.DistributionAsValue(tree.span))
-        return hole(tree.span)
+        return refused(kinds.DistributionAsValue(tree.span), scope)
     args = argument_values(tree, scope)
     if name not in BUILT_IN:
         known = [*BUILT_IN, *_functions(scope)]
         match scope.bindings.get(name):
             case scopes.Known(value=DistributionName()):
-                return _not_a_function(tree, scope, "a distribution")
+                return refused(NotAValue(tree.span, name, "a distribution"), scope)
         is_array = name in scope.bindings
         if name not in scope.session.lost_words:
             candidate = scope.session.suggestion(name, known)
@@ -426,8 +425,7 @@ def _call(tree: surface.Call, scope: scopes.Scope) -> Expr:
         return hole(tree.span)
     op, least, most = BUILT_IN[name]
     if len(args) < least or (most is not None and len(args) > most):
-        scope.report(kinds.WrongNumberOfArguments(tree.span, name, least, most, len(args)))
-        return hole(tree.span)
+        return refused(kinds.WrongNumberOfArguments(tree.span, name, least, most, len(args)), scope)
     return _rounded_quotient(op, args[0], tree.span) or folded(op, args, tree.span)
 
 
@@ -449,11 +447,6 @@ def _functions(scope: scopes.Scope) -> Iterator[str]:
     for name, (_, declaration) in scope.file.visible.items():
         if isinstance(declaration, surface.Function):
             yield name
-
-
-def _not_a_function(tree: surface.Call, scope: scopes.Scope, what: str) -> Expr:
-    scope.report(NotAValue(tree.span, tree.function.name, what))
-    return hole(tree.span)
 
 
 def takes(
