@@ -10,7 +10,6 @@ import numpy as np
 from dpcheck.chain.chain import IntArray
 from dpcheck.check.decide import means
 from dpcheck.check.formulas.counterexamples import false_parts
-from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.values.amounts import (
     bare,
     epsilon_amount,
@@ -24,7 +23,6 @@ from dpcheck.check.values.verdicts import Amount, Counterexample, Phrase
 from dpcheck.exact import (
     Extended,
     Number,
-    compare,
     compare_epsilon,
     exact_text,
     excess,
@@ -41,6 +39,7 @@ from dpcheck.explain.explanation import (
 )
 from dpcheck.explain.inputs import InputCells, input_cells
 from dpcheck.explain.nested import inner_of
+from dpcheck.explain.pairs import Gap, gaps_of
 from dpcheck.explain.quantities import carrying_outputs
 from dpcheck.explain.runs.deciding_runs import deciding_runs
 from dpcheck.explain.subject import Subject
@@ -53,7 +52,7 @@ from dpcheck.logic.claims import (
     QuantityClaim,
 )
 from dpcheck.logic.formula_text import formula_text
-from dpcheck.records import dataclass, replace
+from dpcheck.records import replace
 
 _NEGATED: dict[f.Comparison, f.Comparison] = {">=": "<", ">": "<=", "<=": ">", "<": ">="}
 
@@ -110,30 +109,11 @@ def _all_of(subject: Subject, formulas: Sequence[f.StateFormula]) -> Phrase:
 # --- D -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Gap:
-    """The probabilities of a path formula at a pair of neighbors, the larger one first."""
-
-    left: int
-    right: int
-    p: Number
-    q: Number
-
-
-def _gaps(truths: Truths, path: f.PathFormula, pairs: IntArray) -> list[Gap]:
-    """Return the gap of each pair, pairs [n_pairs, 2]."""
-    chances = [truths.probabilities(path, pairs[:, k]) for k in (0, 1)]
-    return [
-        Gap(s, t, p, q) if compare(p, q) >= 0 else Gap(t, s, q, p)
-        for (s, t), p, q in zip(pairs.tolist(), *chances, strict=True)
-    ]
-
-
 def _private(subject: Subject, formula: f.Private, failing: IntArray) -> Explanation:
     """Return the smallest pair that violates a formula D; failing [n_failing] are its states."""
     truths, cells = subject.truths, input_cells(subject.explored)
     pairs = truths.pairs_at(failing)
-    gaps = _gaps(truths, formula.path, truths.violating(formula, pairs))
+    gaps = gaps_of(truths, formula.path, truths.violating(formula, pairs))
     shown = _smallest(gaps, cells, formula)
     made = Explanation(
         neighbors=cells.neighbors(shown.left, shown.right),
@@ -209,7 +189,7 @@ def _least_true(subject: Subject, formula: f.Private, states: IntArray) -> Amoun
     truths = subject.truths
     least = [
         least_budget(
-            _chances(_gaps(truths, formula.path, truths.pairs_at(np.array(each)))), formula.delta
+            _chances(gaps_of(truths, formula.path, truths.pairs_at(np.array(each)))), formula.delta
         )
         for each in dict.fromkeys(truths.initial_alike(state) for state in states.tolist())
     ]
@@ -315,11 +295,11 @@ def _why_false(subject: Subject, part: f.StateFormula, state: int) -> Remark:
             from_here = f" from {name(own)}" if own != state else ""
             told: list[str | Amount] = [number_amount(p_here), from_here]
         case f.Private():
-            gap = _gaps(truths, part.path, truths.violating(part, truths.pairs_at(states)))[0]
+            gap = gaps_of(truths, part.path, truths.violating(part, truths.pairs_at(states)))[0]
             _, run = deciding_runs(subject, part.path, (gap.left, gap.right), "event")
             told = _against(subject, gap, part, state)
         case f.Not(argument=f.Private() as private) if len(pairs := truths.pairs_at(states)):
-            worst = _worst(_gaps(truths, private.path, pairs), private)
+            worst = _worst(gaps_of(truths, private.path, pairs), private)
             told = [*_against(subject, worst, private, state), ", so D is true"]
         case _:
             return Remark("", Phrase.of(f"{text} is false"))
@@ -350,7 +330,7 @@ def _weaker(subject: Subject, part: f.StateFormula, states: IntArray) -> list[st
             kept = kept_by(part.relations, truths.probabilities(part.path, states))
             return ["P", *kept, text[text.index(" [ ") :]]
         case f.Private():
-            gaps = _gaps(truths, part.path, truths.pairs_at(states))
+            gaps = gaps_of(truths, part.path, truths.pairs_at(states))
             epsilon = least_budget(_chances(gaps), part.delta)
             if epsilon is None:
                 return []

@@ -30,6 +30,8 @@ from dpcheck.exact import (
 )
 from dpcheck.explain.event_claims import inequality_of
 from dpcheck.explain.explanation import Inner
+from dpcheck.explain.pairs import gaps_of
+from dpcheck.explain.runs.attribution import after_outputs
 from dpcheck.explain.runs.deciding_runs import deciding_runs
 from dpcheck.explain.subject import Subject
 from dpcheck.logic import formulas as f
@@ -133,7 +135,12 @@ def _failing(subject: Subject, nested: Nested) -> Inner | None:
     else:
         said.append(f"{' at the inputs' * is_program}, {left} against {right}")
     event, failing_there = formula.path, inequality_of(p, q, formula.epsilon, formula.delta)
-    _, run = deciding_runs(subject, event, way[-1], "event", before=outputs, starts=way[0])
+    run = None
+    if all(
+        set(after_outputs(truths.chain, s, outputs)) == {t}
+        for s, t in zip(way[0], way[-1], strict=True)
+    ):
+        _, run = deciding_runs(subject, event, way[-1], "event", before=outputs, starts=way[0])
     return Inner(Phrase.of(*said), Phrase.of(formula_text(event)), failing_there, run)
 
 
@@ -232,13 +239,11 @@ def _least(subject: Subject, formula: f.Private) -> Phrase | None:
 def _ratios(subject: Subject, formula: f.Private) -> list[Number]:
     """Return the finite e^ε above a D's own from which on it is true at some pair, rising."""
     truths = subject.truths
-    chances = [truths.probabilities(formula.path, truths.pairs[:, k]) for k in (0, 1)]
     found: dict[Number, None] = {}
-    for one, other in zip(*chances, strict=True):
-        p, q = (one, other) if compare(one, other) >= 0 else (other, one)
-        over = subtract(p, formula.delta)
-        if q != 0 and compare(over, 0) > 0:
-            found[divide(over, q)] = None
+    for gap in gaps_of(truths, formula.path, truths.pairs):
+        over = subtract(gap.p, formula.delta)
+        if gap.q != 0 and compare(over, 0) > 0:
+            found[divide(over, gap.q)] = None
     larger = [
         ratio
         for ratio in found

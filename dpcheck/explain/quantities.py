@@ -283,12 +283,16 @@ class Walk(NamedTuple):
             yield Walk(self.n_outputs, {self.state: share}, self.known, is_over=True)
 
 
+Way = tuple[OutputSequence, Walk, Number]
+"""Outputs, where they lead, and how likely they are."""
+
+
 def _far_ways(
     subject: Subject,
     state: int,
     positions: Collection[int],
     is_far: Callable[[Walk], bool | None],
-) -> Iterator[tuple[OutputSequence, Walk, Number]]:
+) -> Iterator[Way]:
     """Yield the likeliest outputs from a state that lead too far, where they do, and how likely.
 
     `is_far` is None where that is not known before more is shown.
@@ -311,9 +315,16 @@ def _far_ways(
         yield OutputSequence(outputs, "stopped" if ends else "goes on"), walks[-1], p
 
 
-def _line(subject: Subject, walk: Walk) -> str:
-    origin = subject.explored.origin(walk.state)
-    return "" if origin is None else f" (line {origin.line})"
+def _told(
+    subject: Subject, state: int, label: str, found: Sequence[Way], said: Callable[[Walk], str]
+) -> tuple[Remark, TracedRun | None]:
+    """Return outputs, each with what is said of it, its line and its probability, and a run."""
+    items: list[tuple[Part, ...]] = []
+    for shown, walk, p in found[:_LISTED]:
+        origin = subject.explored.origin(walk.state)
+        line = "" if origin is None else f" (line {origin.line})"
+        items.append((shown, f", {said(walk)}{line}: ", bare(p)))
+    return _listed(label, items, len(found)), run_from(subject, found[0][0], state)
 
 
 def _far_outputs(
@@ -329,20 +340,18 @@ def _far_outputs(
         error, is_last = error_of(walk), walk.n_outputs == max(errors)
         return error is None or compare(error, bound) > 0 or (False if is_last else None)
 
+    def said(walk: Walk) -> str:
+        error = error_of(walk)
+        return "no number" if error is None else f"off by {exact_text(error)}"
+
     found = [*islice(_far_ways(subject, state, (), is_far), _LISTED)]
-    run = run_from(subject, found[0][0], state)
-    offs = [error_of(walk) for _, walk, _ in found]
-    if all(error is None for error in offs):
+    remark, run = _told(subject, state, "outputs", found, said)
+    if all(error_of(walk) is None for _, walk, _ in found):
         listed = " and ".join(", ".join(each.outputs) or "no output" for each, _, _ in found)
         are = "output {} is no number" if len(found) == 1 else "outputs {} are no numbers"
-        said = f"the {are.format(listed)}, so no error is finite"
-        return Remark("attained", Phrase.of(said)), run
-    texts = ["no number" if error is None else f"off by {exact_text(error)}" for error in offs]
-    items = [
-        (shown, f", {off}{_line(subject, walk)}: ", bare(p))
-        for off, (shown, walk, p) in zip(texts, found, strict=True)
-    ]
-    return _listed("outputs", items, len(items)), run
+        text = f"the {are.format(listed)}, so no error is finite"
+        remark = Remark("attained", Phrase.of(text))
+    return remark, run
 
 
 def carrying_outputs(subject: Subject, end: EndValue, found: Outside) -> Explanation | None:
@@ -351,7 +360,7 @@ def carrying_outputs(subject: Subject, end: EndValue, found: Outside) -> Explana
     An output of probability p and value v adds p (v - bound) to what is above it. None where an
     analyst chooses, and where no run ends.
     """
-    sign, state = 1 if found.side == "inside" else -1, found.state
+    sign = 1 if found.side == "inside" else -1
 
     def value(walk: Walk) -> Number:
         known = end.value(walk.state, walk.n_outputs, dict(walk.known), walk.n_outputs)
@@ -364,17 +373,16 @@ def carrying_outputs(subject: Subject, end: EndValue, found: Outside) -> Explana
     def is_far(walk: Walk) -> bool | None:
         return compare(beyond(walk), 0) > 0 if walk.is_over else None
 
-    far = () if subject.chain.offers else _far_ways(subject, state, end.positions, is_far)
+    def said(walk: Walk) -> str:
+        return f"value {exact_text(value(walk))}"
+
+    far = () if subject.chain.offers else _far_ways(subject, found.state, end.positions, is_far)
     added = [(multiply(each[2], beyond(each[1])), each) for each in islice(far, _MAX_WAYS)]
     if not added:
         return None
     order = [each for _, each in falling(added)]
-    items = [
-        (shown, f", value {exact_text(value(walk))}{_line(subject, walk)}: ", bare(p))
-        for shown, walk, p in order[:_LISTED]
-    ]
-    remark = _listed("carried by", items, len(order))
-    return Explanation(remarks=(remark,), run=run_from(subject, order[0][0], state))
+    remark, run = _told(subject, found.state, "carried by", order, said)
+    return Explanation(remarks=(remark,), run=run)
 
 
 def explain_guesses(subject: Subject, word: str) -> Explanation | None:

@@ -101,13 +101,16 @@ def number_text(amount: Amount) -> str:
     return _exact_up_to(LONGEST_IN_TABLE, amount)
 
 
-def short_decimal(amount: Amount) -> str:
-    """Return an amount as a decimal of 7 digits.
+def readable(amount: Amount, longest: int = 24) -> str:
+    """Return an amount exactly with its decimal, or as a decimal alone where the text is longer.
 
-    >>> short_decimal(Amount("1/3", "0.33333333333333333"))
-    '≈ 0.3333333'
+    >>> third = Amount("1/3", "0.33333333333333333")
+    >>> readable(third), readable(third, 2), readable(Amount("4", "4"), 0)
+    ('1/3 ≈ 0.3333333', '≈ 0.3333333', '4')
     """
-    return _exact_up_to(0, amount)
+    is_decimal = amount.exact == amount.decimal and len(amount.exact) < 10
+    is_short = is_decimal or len(amount.exact) <= longest
+    return amount_text(amount) if is_short else _exact_up_to(0, amount)
 
 
 def shortened(text: str) -> str:

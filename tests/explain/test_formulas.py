@@ -201,3 +201,18 @@ def test_a_claim_that_holds_says_which_input_comes_closest(claim, said, tmp_path
     (answer,) = answers(text, tmp_path)
     beside = [str(each.text) for each in answer.outcome.beside]
     assert beside == ([] if said is None else [f"tightest: {said}"])
+
+
+@pytest.mark.parametrize("shown", ["h", "go"])
+def test_an_inner_run_is_told_where_its_outputs_lead_to_the_inner_pair_alone(shown, tmp_path):
+    text = f"""mechanism m {{
+      input x in {{pos, neg}}
+      adjacent all
+      h ~ bernoulli(3/4)
+      output {shown}
+      if h {{ y ~ {{x: 1/2, other: 1/2}} }} else {{ y ~ {{x: 9/10, other: 1/10}} }}
+      output y
+    }}
+    check m: P>=1 [ X D{{ln 3}} [ X pos ] ]"""
+    (found,) = explained(text, tmp_path)
+    assert (found.inner.run is not None) == (shown == "h")

@@ -93,17 +93,23 @@ def is_over(chain: Chain, source: int, outputs: Sequence[str]) -> bool:
 
 def chance(chain: Chain, source: int, shown: OutputSequence) -> Number:
     """Return the probability of outputs from a state of a chain that shows one a transition."""
+    vector = after_outputs(chain, source, shown.outputs)
+    if shown.ending != "goes on":
+        vector = reached(chain, vector, None, getattr(chain, shown.ending))
+    return mass(vector)
+
+
+def after_outputs(chain: Chain, source: int, outputs: Sequence[str]) -> Vector:
+    """Return the weights of the states that runs from a state are in after some outputs."""
     vector: Vector = {source: 1}
-    for text in shown.outputs:
+    for text in outputs:
         after = [chain.targets[chain.indptr[s] : chain.indptr[s + 1]] for s in vector]
         codes = distinct(chain.observation[np.concatenate(after)]).tolist()
         shows = (code for code in codes if code >= 0 and chain.observation_text(code) == text)
         if (code := next(shows, None)) is None:
-            return 0
+            return {}
         vector = reached(chain, vector, code, None)
-    if shown.ending == "goes on":
-        return mass(vector)
-    return mass(reached(chain, vector, None, getattr(chain, shown.ending)))
+    return vector
 
 
 def chances(subject: Subject, shown: OutputSequence, states: Sequence[int]) -> list[Number]:

@@ -9,8 +9,13 @@ from itertools import chain, zip_longest
 from dpcheck.check.values.verdicts import Amount
 from dpcheck.explain.explanation import InputStep, Line, OutputStep, RunStep, TracedRun, WeightedRun
 from dpcheck.report.characters import visible, width
-from dpcheck.report.explained.amounts import readable
-from dpcheck.report.notation import LONGEST_IN_TABLE, number_text, sequence_text, shortened
+from dpcheck.report.notation import (
+    LONGEST_IN_TABLE,
+    number_text,
+    readable,
+    sequence_text,
+    shortened,
+)
 
 _CAPS = range(60, 5, -2)
 """Characters of a cell, from the widest table to the narrowest."""

@@ -25,7 +25,6 @@ from dpcheck.explain.explanation import (
     WeightedRun,
 )
 from dpcheck.report.characters import visible
-from dpcheck.report.explained.amounts import readable
 from dpcheck.report.explained.attribution import (
     by_input_text,
     by_output_rows,
@@ -35,6 +34,7 @@ from dpcheck.report.explained.attribution import (
 from dpcheck.report.notation import (
     event_text,
     phrase_text,
+    readable,
     requirement_text,
     sequence_text,
     short_text,
