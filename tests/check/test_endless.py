@@ -462,3 +462,21 @@ check m: dp(1, 1/2)
     (result,) = check_text(text)["results"]
     assert result["verdict"] == "violated"
     assert result["explanation"]["omitted"] == ["explanation"]
+
+
+def test_an_analyst_whose_first_outputs_are_too_many_leaves_a_claim_undecided():
+    text = """
+mechanism m {
+  input x in {true, false}
+  adjacent all
+  while true {
+    query rate in {1/10, 1/2}
+    now ~ bernoulli(rate)
+    if now { y ~ {x: 3/4, !x: 1/4} output y stop }
+    output bot
+  }
+}
+check m: epsilon = ln 3
+"""
+    (result,) = check_text(text, "--max-states", "90")["results"]
+    assert result["verdict"] == "undecided"

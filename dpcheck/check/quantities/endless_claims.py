@@ -222,7 +222,9 @@ def decide_by_prefixes(
     high = greatest(claim)
 
     def between(n_digits: int) -> Outcome | None:
-        """Return the outcome if both bounds decide."""
+        """Return the outcome if both bounds decide. There are none where limits end all prefixes."""
+        if last.shown is None:
+            return None
         found = decide_between(claim, last, high, n_digits=n_digits)
         beside = () if found.value else (Beside("it is at most", quantity_amount(high)),)
         if found.verdict is None:
