@@ -86,6 +86,8 @@ def _bound(word: str, relations: Sequence[Relation], values: Sequence[Extended])
     kept = kept_by(relations, values)
     if not kept:
         return Phrase.of(f"no bound would do: {word} is infinite")
+    if word == "P" and kept in ([">=", "0"], ["<=", "1"]):
+        return Phrase.of(f"no bound would do: for some input it is {kept[1]}")
     match [comparison for comparison, _ in relations]:
         case [">=" | ">"]:
             return Phrase.of(f"holds up to {word}", *kept)

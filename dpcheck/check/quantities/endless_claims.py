@@ -222,7 +222,7 @@ def decide_by_prefixes(
     high = greatest(claim)
 
     def between(n_digits: int) -> Outcome | None:
-        """Return the outcome if both bounds decide. There are none where limits end all prefixes."""
+        """Return the outcome if both bounds decide; there may be no first outputs that do."""
         if last.shown is None:
             return None
         found = decide_between(claim, last, high, n_digits=n_digits)
