@@ -16,8 +16,9 @@ forgets them: there are hardly more states than inputs then.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -38,10 +39,12 @@ from dpcheck.explore.runs.explorer import explored_runs
 from dpcheck.explore.runs.liveness import Flow
 from dpcheck.explore.runs.program_points import Cut
 from dpcheck.explore.sampling.distributions import Supports
-from dpcheck.limits import Limits
 from dpcheck.model.program import Output, Sample
 from dpcheck.records import dataclass
 from dpcheck.source import Span
+
+if TYPE_CHECKING:
+    from dpcheck.explore.runs.to_come import Key, ToCome
 
 SLICE = 1 << 16
 """About how many inputs are explored together; noisy max 4x20 in three slices takes 0.82 of the CPU
@@ -66,8 +69,8 @@ class Visible:
     """The states of a chain: inputs first, then those after outputs.
 
     rows: of all n_states, then †, then `diverged` if some run gets there. shown: the states after
-    outputs by their cut points, in increasing order. places: [n_states] an index into `spans`, the
-    statement a state was first made by.
+    outputs by their cut points, in increasing order; to_come: what follows these. places:
+    [n_states] an index into `spans`, the statement a state was first made by.
     """
 
     rows: Rows
@@ -75,6 +78,7 @@ class Visible:
     shown: dict[Cut, raw_graph.Discovered]
     places: IntArray
     spans: tuple[Span, ...]
+    to_come: dict[Cut, ToCome]
     labelled: Labelled | None = None
 
 
@@ -90,7 +94,7 @@ def visible_runs(starts: raw_graph.Starts) -> Visible:
             return _in_slices(starts, supports)
         except raw_graph.SharedStates:
             pass
-    return _contracted(*explored_runs(raw_graph.RawStates(starts), supports), starts.limits)
+    return _contracted(*explored_runs(raw_graph.RawStates(starts), supports), starts)
 
 
 def _are_remembered(starts: raw_graph.Starts) -> bool:
@@ -134,20 +138,25 @@ def _in_slices(starts: raw_graph.Starts, supports: Supports) -> Visible:
     joined, n_known = _Joined(starts.n_inputs), 0
     for some in slices:
         states = raw_graph.RawStates(starts.some(some, raw_graph.Apart(names, n_known)))
-        joined.add(some, _contracted(*explored_runs(states, supports), starts.limits))
+        joined.add(some, _contracted(*explored_runs(states, supports), starts))
         n_known = states.n_counted - states.n_shared
     return joined.whole()
 
 
-def _contracted(raw_rows: Rows, raw: raw_graph.RawGraph, limits: Limits) -> Visible:
+def _contracted(raw_rows: Rows, raw: raw_graph.RawGraph, starts: raw_graph.Starts) -> Visible:
     """Return what is seen of a raw graph: states that are not silent."""
     visible = np.flatnonzero(~raw.silent[:-1])
+    most: dict[Key, IntArray] = {}
+    if starts.tails is not None:
+        from dpcheck.explore.runs.to_come import most_to_come
+
+        most = most_to_come(raw_rows, raw.draws, starts.flow.nodes, starts.tails)
     rows = eliminated(
         raw_rows,
         silent=raw.silent,
         wanted=visible,
         diverged=raw.stopped + 1,
-        tick=limits.check_time,
+        tick=starts.limits.check_time,
         n_more=2,
     )
     number = np.full(raw.stopped + 2, -1, np.int64)
@@ -158,10 +167,14 @@ def _contracted(raw_rows: Rows, raw: raw_graph.RawGraph, limits: Limits) -> Visi
         for cut, states in raw.cuts.items()
         if cut[0] == "shown"
     }
+    to_come = {
+        cut: Counter({key: int(each[raw.cuts[cut].numbers].max()) for key, each in most.items()})
+        for cut in shown
+    }
     labelled = None if raw.labelled is None else Labelled(raw, number)
     places = raw.places[visible]
     whole = with_sinks(rows, number)
-    return Visible(whole, len(visible), shown, places, raw.spans, labelled)
+    return Visible(whole, len(visible), shown, places, raw.spans, to_come, labelled)
 
 
 class _Joined:
@@ -172,6 +185,7 @@ class _Joined:
         self.n_states = n_inputs
         self.tables: dict[Cut, raw_graph.StatesAtPoint] = {}
         self.spans: dict[Span, int] = {}
+        self.to_come: dict[Cut, ToCome] = {}
         self.places = [np.zeros(n_inputs, np.int64)]
         self.parts: list[_Slice] = []
 
@@ -190,6 +204,7 @@ class _Joined:
             number[states.numbers] = table.numbers[local]
             is_new[states.numbers] = False
             is_new[states.numbers[new]] = True
+            self.to_come[cut] = self.to_come.get(cut, Counter()) | seen.to_come[cut]
         self.parts.append(_Slice(seen.rows, len(inputs), number, is_new))
 
     def whole(self) -> Visible:
@@ -207,7 +222,7 @@ class _Joined:
             for cut, table in self.tables.items()
         }
         places = np.concatenate(self.places)
-        return Visible(rows, n, shown, places, tuple(self.spans))
+        return Visible(rows, n, shown, places, tuple(self.spans), self.to_come)
 
 
 @dataclass(frozen=True, eq=False)

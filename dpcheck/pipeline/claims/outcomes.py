@@ -29,10 +29,10 @@ from dpcheck.pipeline.claims.shown_numbers import (
 from dpcheck.records import dataclass, field, replace
 from dpcheck.resolve import ResolvedCheck
 
-MAX_WIDER = 3
-"""How often the window is made twice as wide for formulas inside of a path.
+MAX_WIDER = 4
+"""How often more is known beyond the window for formulas inside of a path.
 
-From 3 integers that leads to 37; a formula that depends on more would with every window.
+That leads to 45 integers; a formula that depends on more would with every window.
 """
 
 MAX_WIDENED = 16
@@ -225,7 +225,8 @@ def _decided_with_memory(ready: Ready, limits: Limits) -> tuple[Outcome, Ready]:
             if limit == TOO_FAR and window is not None and n_tried < MAX_WIDENED:
                 explorations.widen(check, window.widened())
             elif limit == BEYOND and memory is not None and n_tried < MAX_WIDER:
-                explorations.widen(check, memory.wider())
+                least = max((each.least for each in ready.chain.lumped.values()), default=0)
+                explorations.widen(check, memory.farther(least))
             else:
                 return outcome, ready
         ready = made_ready(check, explorations, limits)
