@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 import dpcheck
-from dpcheck.explore import mechanism
+from dpcheck.explore.runs import moved_centers
 from tests.checking import check_text, verdicts
 
 WIDTH = 11
@@ -75,7 +75,7 @@ SUMS = {
 def test_sums_are_as_with_clamped_noise(statements, are_moved, monkeypatch):
     """Whether centers are moved first, or gaps beyond the window are resolved."""
     if not are_moved:
-        monkeypatch.setattr(mechanism, "with_centers_moved", lambda program, _: program)
+        monkeypatch.setattr(moved_centers, "with_centers_moved", lambda program, _: program)
 
     def rows(policy):
         text = f"mechanism m {{ input x in 0..2  adjacent all {statements} }}"
