@@ -155,7 +155,7 @@ def test_weights_of_two_hundred_digits_are_solved_exactly(kind: str) -> None:
 
 
 @pytest.mark.parametrize("limit", ["LIFTING_PAYS_FROM", "MAX_COLUMN_ENTRIES"])
-def test_components_solved_in_numbers_join_the_acyclic_rest(
+def test_components_too_large_to_eliminate_join_the_acyclic_rest(
     limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(solution, limit, 3)

@@ -5,10 +5,10 @@
 - Small strong components are eliminated (`solve_linear`: sparse elimination, then flint),
   with one right-hand column for each state outside that the component enters: its rows become rows
   over the outside, and the system loses the cycle.
-- A component that enters many states is solved in numbers once those states are known.
-- A system with a large component is solved as a whole, digit by digit (`dixon_lifting`): digits are
-  added up for the wanted states only, where the steps above would need exact numbers, thousands of
-  bits each, at every state where one component enters another.
+- A system with a large component, or one that enters many states, is solved as a whole, digit by
+  digit (`dixon_lifting`): digits are added up for the wanted states only, where the steps above
+  would need exact numbers, thousands of bits each, at every state where one component enters
+  another. Measured: a component of 300 states that enters 300 takes 0.02 s, eliminated 1.2 s.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from functools import cached_property
 import numpy as np
 
 from dpcheck import exact
-from dpcheck.chain.chain import BoolArray, IntArray
-from dpcheck.chain.graph import Graph, reachable, strong_components, topological_layers
-from dpcheck.chain.sets import distinct
+from dpcheck.chain.chain import IntArray
+from dpcheck.chain.graph import Graph, strong_components, topological_layers
 from dpcheck.chain.weights.denominators import weight_array
 from dpcheck.chain.weights.rows import indptr_of, ranges
 from dpcheck.exact.linear import common_row, solve_linear
@@ -91,8 +90,12 @@ class _Shape:
 
     @cached_property
     def is_large(self) -> bool:
-        """Whether some component of integer rows is too large to be eliminated."""
-        return bool(self.components[1].max() >= LIFTING_PAYS_FROM) and self._system.is_rational
+        """Whether some component of integer rows, or what it enters, is too large to eliminate."""
+        graph, (component, sizes) = self._system.graph, self.components
+        begins = component[graph.sources]
+        exits = np.bincount(begins[begins != component[graph.targets]], minlength=len(sizes))
+        is_large = (sizes >= LIFTING_PAYS_FROM) | (sizes * exits > MAX_COLUMN_ENTRIES)
+        return bool(np.any(is_large & (sizes > 1))) and self._system.is_rational
 
     @cached_property
     def trees(self) -> Forest | None:
@@ -112,7 +115,7 @@ def _solved(system: System, shape: _Shape, wanted: IntArray, limits: Limits) -> 
             return lifted_values(system, wanted, limits)
         except IllConditioned:
             _check_elimination_is_possible(system, int(sizes.max()))
-    system = _without_cycles(system, component, sizes, wanted, limits)
+    system = _without_cycles(system, component, sizes, limits)
     layers = topological_layers(system.graph)
     assert layers is not None, "solved components leave no cycle"
     return acyclic_solution(system, layers, wanted, limits)
@@ -128,31 +131,14 @@ def _check_elimination_is_possible(system: System, largest: int) -> None:
         )
 
 
-def _without_cycles(
-    system: System, component: IntArray, sizes: IntArray, wanted: IntArray, limits: Limits
-) -> System:
-    """Return an acyclic system with the same solution at the wanted states [n]."""
-    count = len(sizes)
-    inner = component[system.graph.sources] == component[system.graph.targets]
-    exits = np.bincount(component[system.graph.sources[~inner]], minlength=count)
-    cyclic = sizes > 1
-    in_numbers = cyclic & (sizes * exits > MAX_COLUMN_ENTRIES)
-    rows = _eliminated(system, (cyclic & ~in_numbers)[component], inner, limits)
-    needed = np.zeros(system.n_states, np.bool_)
-    needed[wanted] = True
-    needed[system.graph.targets[~inner]] = True
-    for number_of_component in np.flatnonzero(in_numbers).tolist():
-        members = np.flatnonzero(component == number_of_component)
-        rows = _solved_in_numbers(rows, members, needed, limits)
-    return rows
-
-
-def _eliminated(system: System, chosen: BoolArray, inner: BoolArray, limits: Limits) -> System:
-    """Return the system with the chosen states' rows leading outside their components only."""
+def _without_cycles(system: System, component: IntArray, sizes: IntArray, limits: Limits) -> System:
+    """Return the system with the rows of cyclic components [n_states] leading outside of these."""
+    chosen = (sizes > 1)[component]
     if not np.any(chosen):
         return system
     limits.check_time("before elimination of cycles")
     graph = system.graph
+    inner = component[graph.sources] == component[graph.targets]
     members = np.flatnonzero(chosen)
     place = np.full(graph.n_states, -1, np.int64)
     place[members] = np.arange(len(members))
@@ -210,92 +196,3 @@ def _with_rows(system: System, members: IntArray, rows: list[dict[int, exact.Num
         weight_array(denominators.tolist()),
         weight_array(constants.tolist()),
     )
-
-
-def _solved_in_numbers(
-    system: System, members: IntArray, needed: BoolArray, limits: Limits
-) -> System:
-    """Return the system with the values of one component, and of the states it enters, as rows.
-
-    Components that come earlier in reverse topological order are solved already, so the states
-    that the component enters have acyclic rows. Members nobody needs get the value 0.
-    """
-    graph = system.graph
-    inside = np.zeros(graph.n_states, np.bool_)
-    inside[members] = True
-    lengths = graph.degrees[members]
-    entries = ranges(graph.indptr[members], lengths)
-    sources = np.repeat(members, lengths)
-    leaving = ~inside[graph.targets[entries]]
-    exits = distinct(graph.targets[entries[leaving]])
-    known = _acyclic_values(system, exits, limits)
-    constants, scale = _constants_over_one_scale(
-        system,
-        members,
-        zip(
-            sources[leaving].tolist(),
-            graph.targets[entries[leaving]].tolist(),
-            system.numerators[entries[leaving]].tolist(),
-            strict=True,
-        ),
-        known,
-    )
-    place = np.full(graph.n_states, -1, np.int64)
-    place[members] = np.arange(len(members))
-    inner = entries[~leaving]
-    part = System(
-        Graph(
-            indptr_of(np.bincount(place[sources[~leaving]], minlength=len(members))),
-            place[graph.targets[inner]],
-        ),
-        system.numerators[inner],
-        system.denominators[members],
-        weight_array(constants),
-    )
-    asked = np.flatnonzero(needed[members])
-    values = _component_values(part, asked, limits)
-    for s, value in zip(members[asked].tolist(), values, strict=True):
-        known[s] = exact.divide(value, exact.number(scale))
-    rows = [{0: known[s]} if s in known else {} for s in [*members.tolist(), *exits.tolist()]]
-    return _with_rows(system, np.concatenate((members, exits)), rows)
-
-
-def _acyclic_values(system: System, states: IntArray, limits: Limits) -> dict[int, exact.Number]:
-    """Return the values of states [n] whose rows lead to acyclic parts only."""
-    below = np.flatnonzero(reachable(system.graph, states, np.ones(system.n_states, np.bool_)))
-    part = system.restricted(below)
-    values = solution(part, np.searchsorted(below, states), limits)
-    return dict(zip(states.tolist(), values, strict=True))
-
-
-def _constants_over_one_scale(
-    system: System,
-    members: IntArray,
-    leaving: object,
-    known: dict[int, exact.Number],
-) -> tuple[list[exact.Whole], exact.Whole]:
-    """Return b_s + Σ n_st x_t over the entries that leave, times one scale, and the scale."""
-    fractions = {t: exact.as_fraction_parts(value) for t, value in known.items()}
-    scale = exact.common_multiple(below for _, below in fractions.values())
-    whole = {
-        t: above * exact.exact_quotient(scale, below) for t, (above, below) in fractions.items()
-    }
-    constants = {
-        s: b * scale
-        for s, b in zip(members.tolist(), system.constants[members].tolist(), strict=True)
-    }
-    for s, t, n in leaving:  # type: ignore[attr-defined]
-        constants[s] = constants[s] + n * whole[t]
-    return [constants[s] for s in members.tolist()], scale
-
-
-def _component_values(part: System, asked: IntArray, limits: Limits) -> list[exact.Number]:
-    """Return the asked values [n] of one strongly connected system."""
-    limits.check_time(f"before solving a component of {part.n_states} states")
-    everything = np.arange(len(part.graph.targets))
-    solved = solve_linear(
-        part.denominators.tolist(),
-        _entries(part.graph.sources, part.graph.targets, part.numerators, everything),
-        [(s, 0, b) for s, b in enumerate(part.constants.tolist()) if b != 0],
-    )
-    return [solved[s].get(0, 0) for s in asked.tolist()]
