@@ -59,7 +59,7 @@ def jobs_events(
     if not_begun:
         yield run.not_read(list(dict.fromkeys(not_begun)), options)
     elif not late:
-        known = paths, list(read.values()), options, run.library_of(options)
+        known = paths, list(read.values()), run.Models.of(options)[0]
         work = Work[Event](lambda _: run.closing_events(*known, is_sound=is_sound), *ends)
         yield from supervised(work, options.limits, tell)
 
@@ -82,10 +82,9 @@ class _Piece:
         """Yield what is found after what was told before."""
         if told and isinstance(told[-1], FileDone):
             return
-        library = run.library_of(self.options)
-        definitions, _ = run.read_definitions(self.options.definitions)
+        models, _ = run.Models.of(self.options)
         part = WHOLE if self.part.of == 1 else self.part
-        yield from run.known_events(self.path, library, definitions, self.options, told, part)
+        yield from run.known_events(self.path, models, told, part)
 
     def shown(self, event: Event | Over, read: dict[str, FileRead]) -> Iterator[Event]:
         """Yield what is to be shown of what it told: a file begins and ends once.
@@ -131,10 +130,9 @@ def _wrong_definitions(
     def events(told: Sequence[Event]) -> Iterator[Event]:
         if any(isinstance(event, FileDone) for event in told):
             return  # a file was given up: its own piece says so
-        library = run.library_of(options)
-        definitions, mistakes = run.read_definitions(options.definitions)
-        closures = yield from run.closures_of(paths, library)
-        yield from (*mistakes, *run.undeclared(definitions, closures, options.optional))
+        models, mistakes = run.Models.of(options)
+        mistakes += yield from models.undeclared(paths)
+        yield from mistakes
 
     if options.definitions:
         for event in supervised(Work[Event](events, *ends), options.limits, tell):

@@ -15,7 +15,7 @@ from dpcheck.pipeline.options import Overviewed
 from dpcheck.pipeline.portraits import stated_budgets
 from dpcheck.pipeline.questions import answered, asked_of
 from dpcheck.pipeline.sources.files import model_paths
-from dpcheck.pipeline.sources.imports import Closure, Library
+from dpcheck.pipeline.sources.imports import Closure
 from dpcheck.records import dataclass, replace
 from dpcheck.report.answers import Answer, Crash, Decided, Event, FileDone, Reading, Started
 from dpcheck.report.overview import Overview
@@ -68,11 +68,11 @@ class _Known:
 
 def _all_events(asked: Overviewed, known: _Known) -> Iterator[Event | Overview]:
     paths, mistakes = model_paths([asked.path])
-    definitions, found = run.read_definitions(asked.options.definitions)
+    models, found = run.Models.of(asked.options)
+    definitions = models.definitions
     mistakes += found
-    library = Library()
     left = [path for path in paths if path.shown not in known.done]
-    closures = yield from run.closures_of(left, library)
+    closures = yield from models.closures(left)
     mistakes += run.undeclared(definitions, closures) if definitions and not known.done else ()
     if mistakes:
         yield Overview(asked.path, {}, (), mistakes)

@@ -27,6 +27,7 @@ from dpcheck.pipeline.questions import answered, asked_of, is_selected
 from dpcheck.pipeline.sources.files import ModelPath, input_path, model_paths
 from dpcheck.pipeline.sources.imports import Closure, Library
 from dpcheck.pipeline.stopped import since_last_file
+from dpcheck.records import dataclass
 from dpcheck.report.answers import (
     OPTIONS,
     Answer,
@@ -45,6 +46,40 @@ from dpcheck.source import SourceText, Span
 Definitions = Mapping[str, surface.Expression]
 
 
+@dataclass(frozen=True)
+class Models:
+    """The models of a run: where they are read, what `-D` says in them, how they are checked."""
+
+    options: Options
+    library: Library
+    definitions: Definitions
+
+    @staticmethod
+    def of(options: Options) -> tuple[Models, tuple[Mistake, ...]]:
+        """Return models of which none is read, and what is wrong with the texts of `-D`.
+
+        There is nothing but what stands on standard input, if that is asked for.
+        """
+        library = Library()
+        if options.standard_input is not None:
+            library.hold(input_path(), options.standard_input)
+        definitions, mistakes = read_definitions(options.definitions)
+        return Models(options, library, definitions), mistakes
+
+    def closures(self, paths: Sequence[ModelPath]) -> Generator[Reading, None, list[Closure]]:
+        """Return files with everything they import, and tell which one is being read."""
+        closures = []
+        for path in paths:
+            yield Reading(path.shown)
+            closures.append(self.library.closure(path))
+        return closures
+
+    def undeclared(self, paths: Sequence[ModelPath]) -> Generator[Event, None, tuple[Mistake, ...]]:
+        """Return a mistake for every name of `-D` that no file declares, all of which are read."""
+        closures = yield from self.closures(paths)
+        return undeclared(self.definitions, closures, self.options.optional)
+
+
 def check_paths(
     arguments: Sequence[str], options: Options, after: Sequence[Event] = ()
 ) -> Iterator[Event]:
@@ -56,12 +91,10 @@ def check_paths(
     paths, mistakes = model_paths(arguments, reads_input=options.standard_input is not None)
     yield from mistakes
     is_sound = not mistakes and not any(map(is_error, after))
-    library = library_of(options)
     done = {event.file for event in after if isinstance(event, FileDone)}
-    definitions, mistakes = read_definitions(options.definitions)
-    if definitions and not done:  # else they were seen to be declared, or a file was given up
-        closures = yield from closures_of(paths, library)
-        mistakes += undeclared(definitions, closures, options.optional)
+    models, mistakes = Models.of(options)
+    if models.definitions and not done:  # else they were seen to be declared, or one was given up
+        mistakes += yield from models.undeclared(paths)
     yield from mistakes
     if has_errors(mistakes):
         return
@@ -72,49 +105,26 @@ def check_paths(
         if seconds_left(options.limits.deadline) < 0:
             yield not_read([path.shown for path in paths if path.shown not in done], options)
             return
-        for event in known_events(path, library, definitions, options, after):
+        for event in known_events(path, models, after):
             if isinstance(event, FileRead):
                 read.append(event)
             is_sound &= not is_error(event)
             yield event
         done.add(path.shown)
         after = ()
-    yield from closing_events(paths, read, options, library, is_sound=is_sound)
-
-
-def closures_of(
-    paths: Sequence[ModelPath], library: Library
-) -> Generator[Reading, None, list[Closure]]:
-    """Return files with everything they import, and tell which one is being read."""
-    closures = []
-    for path in paths:
-        yield Reading(path.shown)
-        closures.append(library.closure(path))
-    return closures
-
-
-def library_of(options: Options) -> Library:
-    """Return a library of nothing but what stands on standard input, if that is asked for."""
-    library = Library()
-    if options.standard_input is not None:
-        library.hold(input_path(), options.standard_input)
-    return library
+    yield from closing_events(paths, read, models, is_sound=is_sound)
 
 
 def closing_events(
-    paths: Sequence[ModelPath],
-    read: Sequence[FileRead],
-    options: Options,
-    library: Library,
-    *,
-    is_sound: bool,
+    paths: Sequence[ModelPath], read: Sequence[FileRead], models: Models, *, is_sound: bool
 ) -> Iterator[Mistake]:
     """Yield what is wrong with a run as a whole: nothing was asked."""
+    options = models.options
     n_claims = sum(event.n_claims for event in read)
     if options.select is not None and n_claims and not any(event.asked for event in read):
         yield NothingSelected(None, options.select, n_claims)
     if not n_claims and is_sound and not options.allow_empty:
-        target = _first_target(library.closure(paths[0])) if len(paths) == 1 else None
+        target = _first_target(models.library.closure(paths[0])) if len(paths) == 1 else None
         yield NoClaims(None, len(paths), target)
 
 
@@ -139,15 +149,10 @@ def not_read(files: Sequence[str], options: Options) -> RunStopped:
 
 
 def known_events(
-    path: ModelPath,
-    library: Library,
-    definitions: Definitions,
-    options: Options,
-    after: Sequence[Event],
-    part: Part = WHOLE,
+    path: ModelPath, models: Models, after: Sequence[Event], part: Part = WHOLE
 ) -> Iterator[Event]:
     """Yield what is found in a part of one file, or was found in it by an earlier run."""
-    told = since_last_file(after)
+    told, options, library = since_last_file(after), models.options, models.library
     if options.changed is not None:
         yield Reading(path.shown)
         if not _has_changed(path, library, options.changed):
@@ -156,7 +161,7 @@ def known_events(
     is_kept = part is WHOLE and options.cache is not None and path.shown != input_path().shown
     is_kept = is_kept and not options.has_witnesses and not options.has_opinions
     if not is_kept or told or options.cache is None:
-        yield from file_events(path, library, definitions, options, told, part)
+        yield from file_events(path, models, told, part)
         return
     from dpcheck.pipeline.cache import Cache, is_final
 
@@ -166,7 +171,7 @@ def known_events(
         yield from known.events
         return
     found: list[Event] = []
-    for event in file_events(path, library, definitions, options, ()):
+    for event in file_events(path, models, ()):
         if not isinstance(event, Decided):
             found.append(event)
         yield event
@@ -190,20 +195,16 @@ def _has_changed(path: ModelPath, library: Library, changed: frozenset[str]) -> 
 
 
 def file_events(
-    path: ModelPath,
-    library: Library,
-    definitions: Definitions,
-    options: Options,
-    told: Sequence[Event],
-    part: Part = WHOLE,
+    path: ModelPath, models: Models, told: Sequence[Event], part: Part = WHOLE
 ) -> Iterator[Event]:
     """Yield what is found in a part of one file, of which some may have been told before."""
+    options = models.options
     yield Reading(path.shown)
-    checks, found = _checks_of(path, library, definitions)
+    checks, found = _checks_of(path, models)
     yield from found
     witnesses: Sequence[Heading | None] = [None] * len(checks)
     if options.has_witnesses and checks:
-        witnesses = headings(checks, path, library.closure(path).paths, options.definitions)
+        witnesses = headings(checks, path, models.library.closure(path).paths, options.definitions)
     questions = [
         _Question(check, asked_of(check, heading, is_strict=options.strict_vacuity), heading)
         for check, heading in zip(checks, witnesses, strict=True)
@@ -222,7 +223,7 @@ def file_events(
     yield from _with_opinions(events, path, options) if options.has_opinions else events
     if part.is_last:
         selected = [question.check for question in questions]
-        yield from _of_targets(selected, explorations, path, library, definitions, options)
+        yield from _of_targets(selected, explorations, path, models)
     yield FileDone(path.shown)
 
 
@@ -265,20 +266,16 @@ def _with_opinions(events: Iterator[Event], path: ModelPath, options: Options) -
 
 
 def _of_targets(
-    selected: Sequence[ResolvedCheck],
-    explorations: Explorations,
-    path: ModelPath,
-    library: Library,
-    definitions: Definitions,
-    options: Options,
+    selected: Sequence[ResolvedCheck], explorations: Explorations, path: ModelPath, models: Models
 ) -> Iterator[Event]:
     """Yield what a run asks of every target by itself: what it costs, its pictures."""
+    options, library = models.options, models.library
     if options.measures is not None:
         from dpcheck.pipeline.measures import measured
 
         def asking(text: str) -> Sequence[ResolvedCheck]:
             parsed = parse_model(SourceText(path.shown, text)).model
-            return resolved_questions(library.closure(path), parsed, definitions)[0]
+            return resolved_questions(library.closure(path), parsed, models.definitions)[0]
 
         recorded = options.measures.get(str(path.real), {})
         yield from measured(selected, explorations, options.limits, recorded, asking)
@@ -299,12 +296,11 @@ def _latest(told: Sequence[Event]) -> tuple[str | None, int]:
 
 
 def _checks_of(
-    path: ModelPath, library: Library, definitions: Definitions
+    path: ModelPath, models: Models
 ) -> tuple[Sequence[ResolvedCheck], tuple[Mistake | Crash, ...]]:
     """Return the claims of a file that make sense, and the mistakes of all its text."""
     try:
-        closure = library.closure(path)
-        return resolved(closure, definitions)
+        return resolved(models.library.closure(path), models.definitions)
     except Exception:  # noqa: BLE001 - a bug costs this file and no other
         import traceback
 
