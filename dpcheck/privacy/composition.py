@@ -27,6 +27,7 @@ from dpcheck.exact import (
     exact_text,
     multiply,
     number,
+    power,
     subtract,
 )
 from dpcheck.limits import Limits, too_large
@@ -151,13 +152,13 @@ def _product(left: LossDistribution, right: LossDistribution, limits: Limits) ->
 
 def _left_over(parts: Sequence[tuple[LossDistribution, int]]) -> tuple[Number, Number]:
     """Return P's and Q's mass at infinite losses: 1 minus the product of the finite masses."""
-    p_finite: Number = 1
-    q_finite: Number = 1
+    finite: list[Number] = [1, 1]
     for losses, times in parts:
-        p_part, q_part = subtract(1, losses.p_only), subtract(1, losses.q_only)
-        for _ in range(times if (p_part, q_part) != (1, 1) else 0):
-            p_finite, q_finite = multiply(p_finite, p_part), multiply(q_finite, q_part)
-    return subtract(1, p_finite), subtract(1, q_finite)
+        for side, infinite in enumerate((losses.p_only, losses.q_only)):
+            if infinite != 0:
+                part = power(subtract(1, infinite), times, _MAX_BITS)
+                finite[side] = multiply(finite[side], part)
+    return subtract(1, finite[0]), subtract(1, finite[1])
 
 
 # --- rational ratios -----------------------------------------------------------------------

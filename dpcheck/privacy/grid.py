@@ -106,7 +106,10 @@ class GridLosses:
                 grid = _OnGrid(losses, step, bits)
                 one = _Sum(step, grid.split(), *grid.rounded(), bits, tail_bits)
                 made.append(_power(one, times, limits, becomes_coarser=becomes_coarser))
-            infinite = 1 - reduce(_times_power, parts, arb(1))
+            finite = (
+                (1 - number_ball(losses.p_only, WORK_BITS)) ** times for losses, times in parts
+            )
+            infinite = 1 - math.prod(finite, start=arb(1))
             most = max(n_points for _, n_points in made)
             whole = reduce(_added, (runs for runs, _ in made))
         return GridLosses(
@@ -350,12 +353,6 @@ def _guessed_tails(
         logs -= tilt * (lattice.low + np.arange(len(logs)))
         found.append(np.logaddexp.accumulate(logs[::-1])[::-1])
     return found[0], found[1]
-
-
-def _times_power(product: arb, part: Part) -> arb:
-    """Return the product with the probability that none of a part's runs has an infinite loss."""
-    losses, times = part
-    return product * (1 - number_ball(losses.p_only, WORK_BITS)) ** times
 
 
 class _OnGrid:

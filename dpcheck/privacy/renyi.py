@@ -13,6 +13,7 @@ enclosures separate it from all.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from flint import arb, ctx, fmpq
 
@@ -43,11 +44,12 @@ def renyi(losses: LossDistribution, order: int | fmpq) -> Divergence | None:
     if order == 1:
         return kullback_leibler(losses)
     if fmpq(order).q == 1:
+        n = int(order) - 1
         try:
-            total = _power_sum(losses.losses, int(order) - 1)
+            terms = [exact.multiply(each.p, exact.power(each.ratio, n)) for each in losses.losses]
         except exact.TooLarge:
             return _enclosed(losses.losses, fmpq(order))
-        return _scaled_log(total, fmpq(1, int(order) - 1))
+        return _scaled_log(sum_of(terms), fmpq(1, n))
     return _rational_order(losses.losses, fmpq(order))
 
 
@@ -59,19 +61,18 @@ def kullback_leibler(losses: LossDistribution) -> Divergence | None:
     """
     if losses.p_only != 0:
         return None
-    if sum(_denominator_bits(loss.p) for loss in losses.losses) > LONG:
-        return Enclosed(lambda bits: _kullback_leibler_ball(losses.losses, bits))
+    enclosed = Enclosed(partial(_kullback_leibler_ball, losses.losses))
+    masses = [loss.p for loss in losses.losses if not isinstance(loss.p, exact.ExpNumber)]
+    n_bits = sum(int(fmpq(p).q).bit_length() for p in masses)
+    if len(masses) < len(losses.losses) or n_bits > LONG:
+        return enclosed
     total = exact.Budget.of(0)
-    for loss in losses.losses:
+    for mass, loss in zip(masses, losses.losses, strict=True):
         logarithm = exact.log(loss.ratio)
-        if isinstance(loss.p, exact.ExpNumber) or isinstance(logarithm, exact.LogOf):
-            return Enclosed(lambda bits: _kullback_leibler_ball(losses.losses, bits))
-        total = total + logarithm * loss.p
+        if isinstance(logarithm, exact.LogOf):
+            return enclosed
+        total = total + logarithm * mass
     return total
-
-
-def _denominator_bits(value: exact.Number) -> int:
-    return LONG if isinstance(value, exact.ExpNumber) else int(fmpq(value).q).bit_length()
 
 
 def _kullback_leibler_ball(losses: Sequence[Loss], bits: int) -> arb:
@@ -80,11 +81,6 @@ def _kullback_leibler_ball(losses: Sequence[Loss], bits: int) -> arb:
         for loss in losses:
             total += ball_of(loss.p, bits) * ball_of(loss.ratio, bits).log()
         return total
-
-
-def _power_sum(losses: Sequence[Loss], exponent: int) -> exact.Number:
-    """Return Σ p x^exponent."""
-    return sum_of(exact.multiply(loss.p, exact.power(loss.ratio, exponent)) for loss in losses)
 
 
 def _scaled_log(argument: exact.Number, scale: fmpq) -> Divergence:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -34,13 +34,13 @@ _ENTRIES_A_PAIR = 4
 """A table may have so many entries for each pair: merged prefixes have a node a pair at least,
 which takes several times their memory."""
 
-_complete: WeakKeyDictionary[Chain, list[tuple[IntArray, PairedRows | MergedPrefixes]]] = (
-    WeakKeyDictionary()
-)
+Known = TypeVar("Known")
+Memo = WeakKeyDictionary[Chain, dict[bytes, Known]]
+"""What is known of states, or pairs of states, of a chain, by their numbers."""
 
-_endless: WeakKeyDictionary[Chain, dict[bytes, EndlessPrefixes]] = WeakKeyDictionary()
-
-_contracted: WeakKeyDictionary[Chain, dict[bytes, Chain]] = WeakKeyDictionary()
+_complete: Memo[PairedRows | MergedPrefixes] = WeakKeyDictionary()
+_endless: Memo[EndlessPrefixes] = WeakKeyDictionary()
+_contracted: Memo[Chain] = WeakKeyDictionary()
 
 _MAX_NAMED = 100_000
 """Pairs whose names are compared, in a second."""
@@ -127,11 +127,16 @@ def observed(chain: Chain, states: IntArray, limits: Limits) -> tuple[Chain, Int
         return observed(chain.with_one_end, states, limits)
     if chain.shows_every_step:
         return chain, states
-    known = _contracted.setdefault(chain, {})
-    key = states.tobytes()
+    made = _kept(_contracted, chain, states, lambda: contracted(chain, states, limits.check_time))
+    return made, np.arange(len(states), dtype=np.int64)
+
+
+def _kept(memo: Memo[Known], chain: Chain, states: IntArray, make: Callable[[], Known]) -> Known:
+    """Return what is known of states of a chain, made if need be."""
+    known, key = memo.setdefault(chain, {}), states.tobytes()
     if key not in known:
-        known[key] = contracted(chain, states, limits.check_time)
-    return known[key], np.arange(len(states), dtype=np.int64)
+        known[key] = make()
+    return known[key]
 
 
 def complete_evidence(seen: SeenPairs) -> TableEvidence | MergedEvidence | None:
@@ -143,28 +148,28 @@ def complete_evidence(seen: SeenPairs) -> TableEvidence | MergedEvidence | None:
     if not seen.are_finite:
         graph = endless_prefixes(seen).complete(seen.limits)
         return None if graph is None else merged_evidence(seen, graph)
-    chain, limits = seen.chain, seen.limits
-    known = _complete.setdefault(chain, [])
     pairs = seen.pairs if _are_first(seen.sources) else seen.sources[seen.pairs]
-    found = next((made for asked, made in known if np.array_equal(asked, pairs)), None)
-    if found is None:
-        entries = max(_MAX_ENTRIES, 4 * len(chain.targets), _ENTRIES_A_PAIR * len(pairs))
-        table = (
-            None
-            if chain.offers
-            else sequence_table(chain, seen.sources, limits=limits, max_entries=entries)
-        )
-        if table is None:
-            from dpcheck.check.evidence.merged_prefixes import merge_prefixes
 
-            found = merge_prefixes(chain, pairs, limits)
-        else:
-            found = PairedRows(table, seen.pairs)
-        limits.check_time("the outputs are listed")
-        known.append((pairs, found))
+    def made() -> PairedRows | MergedPrefixes:
+        from dpcheck.check.evidence.merged_prefixes import merge_prefixes
+
+        return _paired_rows(seen) or merge_prefixes(seen.chain, pairs, seen.limits)
+
+    found = _kept(_complete, seen.chain, pairs, made)
+    seen.limits.check_time("the outputs are listed")
     if isinstance(found, PairedRows):
-        return TableEvidence(found, chain.observation_text, limits)
+        return TableEvidence(found, seen.chain.observation_text, seen.limits)
     return merged_evidence(seen, found)
+
+
+def _paired_rows(seen: SeenPairs) -> PairedRows | None:
+    """Return the table of all sequences; None if that is too large, or an analyst chooses."""
+    chain, limits = seen.chain, seen.limits
+    if chain.offers:
+        return None
+    entries = max(_MAX_ENTRIES, 4 * len(chain.targets), _ENTRIES_A_PAIR * len(seen.pairs))
+    table = sequence_table(chain, seen.sources, limits=limits, max_entries=entries)
+    return None if table is None else PairedRows(table, seen.pairs)
 
 
 def merged_evidence(seen: SeenPairs, graph: MergedPrefixes) -> MergedEvidence:
@@ -183,11 +188,9 @@ def endless_prefixes(seen: SeenPairs) -> EndlessPrefixes:
     from dpcheck.check.evidence.endless import EndlessPrefixes
 
     pairs = seen.sources[seen.pairs]
-    known = _endless.setdefault(seen.chain, {})
-    key = pairs.tobytes()
-    if key not in known:
-        known[key] = EndlessPrefixes(seen.chain, pairs, seen.limits)
-    return known[key]
+    return _kept(
+        _endless, seen.chain, pairs, lambda: EndlessPrefixes(seen.chain, pairs, seen.limits)
+    )
 
 
 def prefix_table(seen: SeenPairs, depth: int) -> TableEvidence | None:
