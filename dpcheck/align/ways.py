@@ -111,12 +111,7 @@ def plus(left: Cost, right: Cost) -> Cost:
     >>> plus(((0, 1),), ((0, 2), (3, 1)))
     ((0, 3), (3, 1))
     """
-    if not left or not right:
-        return left or right
-    total = dict(left)
-    for ratio, n in right:
-        total[ratio] = total.get(ratio, 0) + n
-    return tuple(sorted(total.items()))
+    return cost_of((*left, *right)) if left and right else left or right
 
 
 @dataclass
@@ -381,7 +376,7 @@ class Ways:
             for name, value in state.known.items()
         }
         changed = [pair for pair in zip(state.draws, before, strict=True) if pair[0] != pair[1]]
-        cost = _cost((d.ratio, abs(d.moved) - abs(old.moved)) for d, old in changed)
+        cost = cost_of((d.ratio, abs(d.moved) - abs(old.moved)) for d, old in changed)
         steps = tuple(Step(draw.name, span, outcome, draw.moved) for draw, _ in changed)
         after, kept = self.entered(state.node, known, state.draws, state.left)
         return Way(cost, after, steps, tuple(state.draws), kept)
@@ -400,7 +395,8 @@ def _shifted(number: Moved, shifts: Mapping[int, int]) -> Moved:
     return Moved(draws, by, number.is_noisy)
 
 
-def _cost(parts: Iterable[tuple[int, int]]) -> Cost:
+def cost_of(parts: Iterable[tuple[int, int]]) -> Cost:
+    """Return shifts by so much of noise of some ratios, added up."""
     total: dict[int, int] = {}
     for ratio, far in parts:
         total[ratio] = total.get(ratio, 0) + far

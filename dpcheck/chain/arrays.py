@@ -74,3 +74,16 @@ def ranked(values: IntArray) -> tuple[IntArray, IntArray]:
     ordered = np.sort(values)
     different = ordered[are_first(ordered)]
     return different, different.searchsorted(values)
+
+
+def ranked_keys(keys: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the different keys [n] >= 0 in order, and which of them each one is.
+
+    They are counted where the greatest is not much larger than n.
+    """
+    top = int(keys.max(initial=0)) + 1
+    if top > 4 * len(keys):
+        return ranked(keys)
+    is_present = np.zeros(top, np.bool_)
+    is_present[keys] = True
+    return marked(is_present), (is_present.cumsum() - 1)[keys]

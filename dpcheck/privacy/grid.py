@@ -27,7 +27,7 @@ is. Below, a coin decides to which neighbor a sum is rounded: tests that toss co
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, reduce
 from itertools import accumulate
 
@@ -38,11 +38,9 @@ from flint import arb, ctx, fmpq, fmpz, fmpz_poly
 from dpcheck.exact import Budget, Number
 from dpcheck.exact.number import ball as number_ball
 from dpcheck.limits import Limits
+from dpcheck.privacy.lattices import WORK_BITS, GridSum, Lattice, added, ceil, floor, power
 from dpcheck.privacy.losses import Loss, LossDistribution, exponent_of
 from dpcheck.records import dataclass
-
-WORK_BITS = 256
-"""Precision of enclosures on the way to the grid."""
 
 SPARE_BITS = 36
 """Masses have so many bits more than the lightest tail that is kept: 2^36 products lose none."""
@@ -51,20 +49,6 @@ FloatArray = npt.NDArray[np.float64]
 
 Part = tuple[LossDistribution, int]
 """The losses of one run, and how often it runs."""
-
-
-@dataclass(frozen=True, eq=False)
-class Lattice:
-    """Masses at the grid points from `low` on, in units of 2^-bits; `lost` was cut off."""
-
-    masses: fmpz_poly
-    low: int
-    lost: int = 0
-
-    @property
-    def n_points(self) -> int:
-        """The number of grid points that are kept."""
-        return int(self.masses.degree()) + 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,14 +88,14 @@ class GridLosses:
             made = []
             for losses, times in parts:
                 grid = _OnGrid(losses, step, bits)
-                one = _Sum(step, grid.split(), *grid.rounded(), bits, tail_bits)
-                made.append(_power(one, times, limits, becomes_coarser=becomes_coarser))
+                one = GridSum(step, grid.split(), *grid.rounded(), bits, tail_bits)
+                made.append(power(one, times, limits, becomes_coarser=becomes_coarser))
             finite = (
                 (1 - number_ball(losses.p_only, WORK_BITS)) ** times for losses, times in parts
             )
             infinite = 1 - math.prod(finite, start=arb(1))
             most = max(n_points for _, n_points in made)
-            whole = reduce(_added, (runs for runs, _ in made))
+            whole = reduce(added, (runs for runs, _ in made))
         return GridLosses(
             whole.step, bits, whole.upper, whole.p_lower, whole.q_upper, infinite, step, most
         )
@@ -153,7 +137,7 @@ class GridLosses:
         with ctx.workprec(WORK_BITS):
             place = epsilon.ball(WORK_BITS) / arb(self.step) - self.upper.low
             factor, found = epsilon.exp_ball(WORK_BITS), []
-            for each in {_ceil(place.lower()), _ceil(place)}:
+            for each in {ceil(place.lower()), ceil(place)}:
                 p, q = self._upper_tails.from_place(min(max(each, 0), self.n_points))
                 found.append(p - factor * q + self._infinite_above)
             return reduce(arb.max, found)
@@ -383,7 +367,7 @@ class _OnGrid:
         above: dict[int, int] = {}
         for loss, point in zip(self._losses, scores(self._losses, self._step), strict=True):
             p, q = number_ball(loss.p, WORK_BITS), number_ball(loss.q, WORK_BITS)
-            mass = _floor((p * self._unit).lower())
+            mass = floor((p * self._unit).lower())
             below[point] = below.get(point, 0) + max(0, mass)
             self._add_up(above, point, q * _ratio_at(point, self._step))
         ends = _ends(above)
@@ -392,12 +376,12 @@ class _OnGrid:
     def _around(self, ratio: Number) -> tuple[int, int]:
         """Return grid points with x_low <= ratio <= x_high, next to each other as a rule."""
         place = number_ball(ratio, WORK_BITS).log() / arb(self._step)
-        low = _floor(place.lower())
-        high = _ceil(place)
+        low = floor(place.lower())
+        high = ceil(place)
         return low, max(high, low + 1)
 
     def _add_up(self, masses: dict[int, int], point: int, mass: arb) -> None:
-        rounded = _ceil(mass * self._unit)
+        rounded = ceil(mass * self._unit)
         masses[point] = masses.get(point, 0) + max(0, rounded)
 
 
@@ -426,18 +410,6 @@ def _multiple(ratio: Number, step: fmpq) -> int | None:
     return int(place.p) if place.q == 1 else None
 
 
-def _ceil(value: arb) -> int:
-    """Return the least integer above everything that a ball contains."""
-    return -_floor(-value.upper())
-
-
-def _floor(exact: arb) -> int:
-    """Return the floor of a ball that holds one number, such as an end of another."""
-    found = exact.floor().unique_fmpz()
-    assert found is not None, "a ball with one number has one floor"
-    return int(found)
-
-
 def _ends(masses: Mapping[int, int]) -> tuple[int, int]:
     """Return the first and the last point with a mass; of no points any."""
     return min(masses, default=0), max(masses, default=0)
@@ -446,113 +418,3 @@ def _ends(masses: Mapping[int, int]) -> tuple[int, int]:
 def _lattice(masses: Mapping[int, int], ends: tuple[int, int] | None = None) -> Lattice:
     low, high = ends or _ends(masses)
     return Lattice(fmpz_poly([masses.get(j, 0) for j in range(low, high + 1)]), low)
-
-
-@dataclass(frozen=True, eq=False)
-class _Sum:
-    """The losses of some runs on one grid: the fields of `GridLosses` that they are."""
-
-    step: fmpq
-    upper: Lattice
-    p_lower: Lattice
-    q_upper: Lattice
-    bits: int
-    tail_bits: int
-
-    def times(self, other: _Sum) -> _Sum:
-        """Return the losses of both on their common grid.
-
-        Masses are rounded up, and light tails cut off; what either side lost is lost: at most the
-        sum, by the union bound. Those of P in events are rounded down, and events cut at the same
-        places: runs whose partial sum is cut off are in them on neither side.
-        """
-        bits, light = self.bits, self.bits - self.tail_bits
-        upper = _divided_up(self.upper.masses * other.upper.masses, bits).coeffs()
-        first, last, lost = _heavy(upper, light)
-        low = self.upper.low + other.upper.low + first
-        kept = fmpz_poly(upper[first:last])
-        both = Lattice(kept, low, self.upper.lost + other.upper.lost + lost)
-        p = (self.p_lower.masses * other.p_lower.masses // (fmpz(1) << bits)).coeffs()
-        q = _divided_up(self.q_upper.masses * other.q_upper.masses, bits).coeffs()
-        width = max(len(p), len(q))
-        p += [fmpz(0)] * (width - len(p))
-        first, last, _ = _heavy(p, light)
-        low = self.p_lower.low + other.p_lower.low + first
-        p_lower, q_upper = (Lattice(fmpz_poly(each[first:last]), low) for each in (p, q))
-        return _Sum(self.step, both, p_lower, q_upper, bits, self.tail_bits)
-
-    def coarser(self) -> _Sum:
-        """Return the losses on the grid of every second point.
-
-        The ratio e^(jh) lies between those of points j - 1 and j + 1 so that 1/(1 + e^-h) of its
-        mass goes up.
-        """
-        with ctx.workprec(WORK_BITS):
-            growth, unit = arb(self.step).exp(), arb(2) ** self.bits
-            up, down = (_ceil(unit / (1 + growth**sign)) for sign in (-1, 1))
-            grown, shrunk = (_ceil(unit * growth**sign) for sign in (1, -1))
-        upper = _merged(self.upper, (up, down), lambda masses: _divided_up(masses, self.bits))
-        return _Sum(
-            self.step * 2,
-            upper,
-            _merged(self.p_lower, (1, 1), lambda masses: masses // fmpz(2)),
-            _merged(
-                self.q_upper, (grown, shrunk), lambda masses: _divided_up(masses, self.bits + 1)
-            ),
-            self.bits,
-            self.tail_bits,
-        )
-
-
-def _merged(
-    lattice: Lattice, shares: tuple[int, int], divided: Callable[[fmpz_poly], fmpz_poly]
-) -> Lattice:
-    """Return a lattice whose odd points went up and down by shares of their masses, divided."""
-    first = lattice.low % 2
-    masses = [fmpz(0)] * first + lattice.masses.coeffs()
-    odd = fmpz_poly(masses[1::2])
-    up, down = (divided(odd * fmpz(share)) for share in shares)
-    merged = fmpz_poly(masses[::2]) + down + up * fmpz_poly([0, 1])
-    return Lattice(merged, (lattice.low - first) // 2, lattice.lost)
-
-
-def _added(left: _Sum, right: _Sum) -> _Sum:
-    """Return the losses of both, on the grid that is coarser."""
-    while left.step < right.step:
-        left = left.coarser()
-    while right.step < left.step:
-        right = right.coarser()
-    return left.times(right)
-
-
-def _power(one: _Sum, times: int, limits: Limits, *, becomes_coarser: bool) -> tuple[_Sum, int]:
-    """Return so many runs, by squaring from the left, and the most points on the way."""
-    runs, most = one, one.upper.n_points
-    for i, digit in enumerate(f"{times:b}"[1:], 1):
-        limits.check_time(f"{runs.upper.n_points} grid points composed")
-        limits.check_states(runs.upper.n_points, "grid points")
-        runs = runs.times(runs)
-        if digit == "1":
-            runs = runs.times(one)
-        most = max(most, runs.upper.n_points)
-        if becomes_coarser and i % 2 == 0:
-            runs, one = runs.coarser(), one.coarser()
-    return runs, most
-
-
-def _divided_up(product: fmpz_poly, bits: int) -> fmpz_poly:
-    """Return a polynomial's masses over 2^bits, rounded up or one more; all are at least 0."""
-    return product // (fmpz(1) << bits) + fmpz_poly([1] * (product.degree() + 1))
-
-
-def _heavy(masses: list[fmpz], light_bits: int) -> tuple[int, int, int]:
-    """Return where masses begin and end without tails below 2^light_bits, and what these weigh."""
-    light = 1 << light_bits
-    first, last, below, above = 0, len(masses), 0, 0
-    while first < last - 1 and below + masses[first] <= light:
-        below += int(masses[first])
-        first += 1
-    while last > first + 1 and above + masses[last - 1] <= light:
-        above += int(masses[last - 1])
-        last -= 1
-    return first, last, below + above

@@ -13,7 +13,8 @@ from dpcheck.exact import Budget, divide, exponential, number
 from dpcheck.limits import Limits
 from dpcheck.privacy.composition import composed
 from dpcheck.privacy.enclosed import ball_of
-from dpcheck.privacy.grid import GridLosses, Lattice, _Sum
+from dpcheck.privacy.grid import GridLosses
+from dpcheck.privacy.lattices import GridSum, Lattice
 from dpcheck.privacy.losses import LossDistribution, both_directions, sum_of
 from dpcheck.privacy.tradeoff import type_two_error
 from tests.numbers import rational
@@ -127,7 +128,7 @@ def test_a_coarser_grid_has_the_split_of_outputs_between_every_second_point():
     mass = fmpz_poly([1 << 90])
     for low in (-3, -2, 4, 7):
         lattice = Lattice(mass, low)
-        made = _Sum(step, lattice, lattice, lattice, bits, 60).coarser()
+        made = GridSum(step, lattice, lattice, lattice, bits, 60).coarser()
         with ctx.workprec(200):
 
             def total(found, rate, step):
@@ -249,7 +250,7 @@ def test_products_of_masses_are_rounded_to_the_side_that_bounds():
         masses = [[drawn.randrange(1 << 17, 1 << 20) for _ in range(n)] for _ in range(2)]
         left, right = (Lattice(fmpz_poly(each), 0) for each in masses)
         exact = (left.masses * right.masses).coeffs()
-        both = (_Sum(fmpq(1), one, one, one, 30, 30) for one in (left, right))
+        both = (GridSum(fmpq(1), one, one, one, 30, 30) for one in (left, right))
         product = next(both).times(next(both))
         up, down, also_up = product.upper, product.p_lower, product.q_upper
         assert up.masses.coeffs() == [-(-int(mass) >> 30) for mass in exact]

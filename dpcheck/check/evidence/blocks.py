@@ -25,7 +25,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dpcheck.chain.arrays import marked
+from dpcheck.chain.arrays import marked, ranked_keys
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.sets import distinct
 from dpcheck.chain.weights.denominators import (
@@ -219,7 +219,7 @@ class Block:
         """Return p X, q Y [n_entries], whole, that compare as p/D and value · q/D' do."""
         p, q = self.p[entries], self.q[entries]
         scales, which = self._distinct_scales
-        kinds, which = present(which[self.segment[entries]], len(scales))
+        kinds, which = ranked_keys(which[self.segment[entries]])
         p_factors, q_factors, fits = _factors(value, [scales[k] for k in kinds.tolist()])
         if not fits or p.dtype != np.int64:
             p_factors, q_factors = as_objects(p_factors), as_objects(q_factors)
@@ -366,18 +366,6 @@ def _factors(
         p_factors.append(x)
         q_factors.append(y)
     return weight_array(p_factors), weight_array(q_factors), fits
-
-
-def present(codes: IntArray, n_codes: int) -> tuple[IntArray, IntArray]:
-    """Return the codes that occur, in order, and which of these each one is.
-
-    >>> kinds, which = present(np.array([7, 2, 7]), 9)
-    >>> kinds.tolist(), which.tolist()
-    ([2, 7], [1, 0, 1])
-    """
-    occurs = np.zeros(n_codes, np.bool_)
-    occurs[codes] = True
-    return marked(occurs), (occurs.cumsum() - 1)[codes]
 
 
 def _scaled(weights: WeightArray, factors: WeightArray, which: IntArray) -> WeightArray:

@@ -11,6 +11,7 @@ such cycle, every direction is met with finitely many ratios, and merged prefixe
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cmp_to_key
 
 from dpcheck import exact
 from dpcheck.chain.graph import graph_from, strong_components
@@ -83,17 +84,9 @@ def growing_ratio(directions: Directions, roots: Sequence[int]) -> GrowingRatio 
     """
     search = _Search(directions)
     ways = search.from_pairs(roots)
-    best: GrowingRatio | None = None
-    for node, turn in search.turns():
-        found = search.growing(*ways[node], node, turn)
-        if best is None or _is_faster(found, best):
-            best = found
-    return best
-
-
-def _is_faster(left: GrowingRatio, right: GrowingRatio) -> bool:
-    """Return whether a turn of the left one multiplies the ratio by more."""
-    return exact.compare(exact.divide(*left.factor), exact.divide(*right.factor)) > 0
+    size = cmp_to_key(exact.compare)
+    found = (search.growing(*ways[node], node, turn) for node, turn in search.turns())
+    return max(found, key=lambda each: size(exact.divide(*each.factor)), default=None)
 
 
 class _Search:

@@ -20,7 +20,7 @@ from typing import Literal
 
 import numpy as np
 
-from dpcheck.chain.arrays import differences, marked, ranked
+from dpcheck.chain.arrays import differences, marked, ranked, ranked_keys
 from dpcheck.chain.chain import BoolArray, Chain, IntArray, WeightArray
 from dpcheck.chain.graph import Graph, graph_of, reachable, topological_layers
 from dpcheck.chain.weights.denominators import (
@@ -305,7 +305,7 @@ class _Search:
             if n_levels == depth:
                 self.recent.append(replace(level, place=np.full(len(level.place), GOES_ON)))
                 break
-            heads, where = _distinct(level.prefix * chain.n_states + level.place)
+            heads, where = ranked_keys(level.prefix * chain.n_states + level.place)
             if shared_by and len(where) >= max(_MANY_ENTRIES, shared_by * len(heads)):
                 if not self._follow_from(Entries(level.source, where, level.weight, level.scale)):
                     return None
@@ -374,7 +374,7 @@ class _Search:
         shown = chain.observation[state]
         assert bool((ends | (shown >= 0)).all()), "every transition shows an output or ends the run"
         prefix[~ends] = self._extended(prefix[~ends], shown[~ends])
-        keys, where = _distinct(prefix * chain.n_states + state)
+        keys, where = ranked_keys(prefix * chain.n_states + state)
         entries = Entries(level.source.repeat(widths), where, weight, products.repeat(widths))
         n_sources = int(level.source.max()) + 1
         source, key, weight, source_scales = merged(entries, n_sources, len(keys), scales)
@@ -386,7 +386,7 @@ class _Search:
     def _extended(self, prefix: IntArray, observation: IntArray) -> IntArray:
         """Return the prefixes [n] with the observations [n] after the given ones, interned."""
         base = int(observation.max()) + 1 if len(observation) else 1
-        keys, index = _distinct(prefix * base + observation)
+        keys, index = ranked_keys(prefix * base + observation)
         self.parents.append(keys // base)
         self.shown.append(keys % base)
         first = self.n_prefixes
@@ -421,22 +421,11 @@ def _at_heads(prefix: IntArray, state: IntArray) -> _Runs:
     return _Runs(np.arange(n, dtype=np.int64), prefix, state, one, zero)
 
 
-def _distinct(keys: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the distinct ones of keys [n] >= 0 in order, and the index of each among them."""
-    top = int(keys.max(initial=0)) + 1
-    if top > 4 * len(keys):
-        return ranked(keys)
-    is_present = np.zeros(top, np.bool_)
-    is_present[keys] = True
-    place = is_present.cumsum() - 1
-    return marked(is_present), place[keys]
-
-
 def _by_sequence(parts: Sequence[_Runs]) -> tuple[IntArray, Entries]:
     """Return different sequences [n], as 3 prefix + end in order, and entries with their places."""
     prefix = np.concatenate([part.prefix for part in parts])
     end = np.concatenate([part.place for part in parts])
-    keys, where = _distinct(prefix * 3 + end)
+    keys, where = ranked_keys(prefix * 3 + end)
     return keys, Entries(
         np.concatenate([part.source for part in parts]),
         where,
