@@ -155,8 +155,7 @@ def decide_composition(
     chosen = np.isin(first.neighbors.pairs, selected).any(axis=1)
     pairs = first.neighbors.pairs[chosen]
     seen = [
-        with_fields(_seen_in(chain, first, pairs, limits), n_initial=len(selected))
-        for chain, _ in runs
+        with_fields(_seen_in(chain, first, pairs, limits), selected=selected) for chain, _ in runs
     ]
     evidence = [complete_evidence(each) for each in seen]
     parts = [None if each is None else losses_of_all(each) for each in evidence]

@@ -13,6 +13,7 @@ from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.check.formulas.truths import LARGE_CHAIN, Truths
 from dpcheck.check.quantities.event_claims import decide_on_sequences
 from dpcheck.check.quantities.privacy import closest_text, quantity_text, verdict_on
+from dpcheck.check.quantities.seen_pairs import seen_pairs
 from dpcheck.check.values.amounts import bound_amount, number_amount
 from dpcheck.check.values.comparisons import holds, order
 from dpcheck.check.values.measures import ClaimRejected, Measures
@@ -184,7 +185,8 @@ def _decide_quantity(
         ):
             from dpcheck.check.quantities.decide_quantity import decide_quantity
 
-            return decide_quantity(claim, quantity, truths.chain, selected, measures, truths.limits)
+            seen = seen_pairs(truths.chain, selected, truths.limits)
+            return decide_quantity(claim, quantity, seen, measures)
         case _:
             assert_never(quantity)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cmp_to_key
+from functools import cmp_to_key, reduce
 from typing import assert_never
 
 import numpy as np
@@ -28,7 +28,6 @@ from dpcheck.check.quantities.seen_pairs import (
     SeenPairs,
     complete_evidence,
     observed,
-    seen_pairs,
 )
 from dpcheck.check.values import verdicts
 from dpcheck.check.values.amounts import INFINITE, number_amount, quantity_amount
@@ -70,23 +69,18 @@ NO_STRATEGY = Limit(
 
 
 def decide_quantity(
-    claim: Question,
-    quantity: OtherQuantity,
-    chain: Chain,
-    selected: IntArray,
-    measures: Measures,
-    limits: Limits,
+    claim: Question, quantity: OtherQuantity, seen: SeenPairs, measures: Measures
 ) -> verdicts.Outcome:
-    """Return the outcome of a claim about a quantity of a chain, at selected[n_selected]."""
+    """Return the outcome of a claim about a quantity of the chain that was asked."""
     match quantity:
         case LossQuantity() | LossTable():
-            return _decide_losses(claim, quantity, seen_pairs(chain, selected, limits))
-        case ChannelQuantity() | LeastError() if chain.offers:
+            return _decide_losses(claim, quantity, seen)
+        case ChannelQuantity() | LeastError() if seen.asked.offers:
             raise LimitReached(NO_STRATEGY)
         case ChannelQuantity():
-            return _decide_channel(claim, quantity, chain, selected, limits)
+            return _decide_channel(claim, quantity, seen)
         case LeastError():
-            return _decide_least_error(claim, quantity, chain, selected, measures, limits)
+            return _decide_least_error(claim, quantity, seen, measures)
         case _:
             assert_never(quantity)
 
@@ -189,15 +183,14 @@ CHANNEL_VALUES: Mapping[str, Callable[[exact.Number, int], exact.Number | exact.
 
 
 def _decide_channel(
-    claim: Question, quantity: ChannelQuantity, chain: Chain, selected: IntArray, limits: Limits
+    claim: Question, quantity: ChannelQuantity, seen: SeenPairs
 ) -> verdicts.Outcome:
     """Decide a claim about guessing which of the selected states, equally likely, it was.
 
     Whoever guesses knows the public inputs; the answer is the greatest for all of these.
     """
-    n_states = len(distinct(selected))
-    coverage = replace(seen_pairs(chain, selected, limits).coverage(), n_initial=n_states)
-    found = most_guessable(chain, selected, limits)
+    coverage = replace(seen.coverage(), n_initial=len(distinct(seen.selected)))
+    found = most_guessable(seen.asked, seen.selected, seen.limits)
     if found is None:
         return verdicts.Outcome(UNBOUNDED, coverage)
     states, total = found[quantity.word == "min_entropy_leakage"]
@@ -254,45 +247,33 @@ def _sum_of_maxima(chain: Chain, sources: IntArray, limits: Limits) -> exact.Num
 
 
 def _decide_least_error(
-    claim: Question,
-    quantity: LeastError,
-    chain: Chain,
-    selected: IntArray,
-    measures: Measures,
-    limits: Limits,
+    claim: Question, quantity: LeastError, seen: SeenPairs, measures: Measures
 ) -> verdicts.Outcome:
     """Decide a claim about the least α that all errors keep with probability 1 - β."""
-    value, state = _worst_error(quantity, measures.at_outputs, chain, selected, limits)
     least, most = measures.at_least, measures.at_outputs
+    value, state = _worst_error(quantity, most, seen)
     is_known = all(least[key] == most[key] for _, key in quantity.errors)
     if not is_known and quantity.failure != 0:  # at 0 each number beyond the window counts
-        least_value, _ = _worst_error(quantity, least, chain, selected, limits)
+        least_value, _ = _worst_error(quantity, least, seen)
         if compare_measures(least_value, value) != 0:
             raise LimitReached(TOO_FAR)
-    amount = INFINITE if value is None else number_amount(value)
-    verdict = verdict_on(claim, quantity.text, value, amount, (chain.state_text(state),))
-    beside = (verdicts.Beside(f"reached from {chain.state_text(state)}", names_states=True),)
-    coverage = seen_pairs(chain, selected, limits).coverage()
-    return verdicts.Outcome(verdict, coverage, (), amount, beside)
+    amount, name = INFINITE if value is None else number_amount(value), seen.asked.state_text(state)
+    verdict = verdict_on(claim, quantity.text, value, amount, (name,))
+    beside = (verdicts.Beside(f"reached from {name}", names_states=True),)
+    return verdicts.Outcome(verdict, seen.coverage(), (), amount, beside)
 
 
 def _worst_error(
-    quantity: LeastError,
-    known: Mapping[str, Sequence[exact.Number | None]],
-    chain: Chain,
-    selected: IntArray,
-    limits: Limits,
+    quantity: LeastError, known: Mapping[str, Sequence[exact.Number | None]], seen: SeenPairs
 ) -> tuple[exact.Number | None, int]:
     """Return the least α for errors by key, [n_states] each, and the state that needs it."""
-    laws = error_laws(chain, selected, largest_errors(quantity, known, chain), limits)
+    errors = largest_errors(quantity, known, seen.asked)
+    laws = error_laws(seen.asked, seen.selected, errors, seen.limits)
     needed = exact.subtract(1, quantity.failure)
-    worst: tuple[exact.Number | None, int] | None = None
-    for state in selected.tolist():
-        error = _quantile(laws[state], needed)
-        if worst is None or compare_measures(error, worst[0]) == 1:
-            worst = error, state
-    assert worst is not None, "a claim is about some state"
-    return worst
+    found = [(_quantile(laws[state], needed), state) for state in seen.selected.tolist()]
+    return reduce(
+        lambda worst, each: each if compare_measures(each[0], worst[0]) == 1 else worst, found
+    )
 
 
 def largest_errors(

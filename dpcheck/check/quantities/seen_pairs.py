@@ -51,7 +51,7 @@ class SeenPairs:
     """Pairs of neighbors in a chain with one output per transition.
 
     sources [n_sources] are the states in pairs; pairs [n_pairs, 2] index them. `states`
-    [n_pairs, 2] are their numbers in the chain that was `asked`, about `n_initial` states of it.
+    [n_pairs, 2] are their numbers in the chain that was `asked`, about the states selected[n].
     """
 
     chain: Chain
@@ -59,7 +59,7 @@ class SeenPairs:
     pairs: IntArray
     asked: Chain
     states: IntArray
-    n_initial: int
+    selected: IntArray
     limits: Limits
 
     def names(self, pair: int, *, is_forward: bool = True) -> tuple[str, str]:
@@ -69,7 +69,7 @@ class SeenPairs:
 
     def coverage(self, n_sequences: int | None = None) -> Coverage:
         """Return what is looked at, with so many sequences where they are listed."""
-        return Coverage(self.n_initial, len(self.pairs), n_sequences)
+        return Coverage(len(self.selected), len(self.pairs), n_sequences)
 
     @property
     def is_of_labels(self) -> bool:
@@ -109,7 +109,7 @@ def seen_pairs(chain: Chain, selected: IntArray, limits: Limits) -> SeenPairs:
     states = marked(chosen)
     seen, sources = observed(chain, states, limits)
     ends = pairs if _are_first(states) else (np.cumsum(chosen) - 1)[pairs]
-    return SeenPairs(seen, sources, ends, chain, pairs, len(selected), limits)
+    return SeenPairs(seen, sources, ends, chain, pairs, selected, limits)
 
 
 def _are_first(states: IntArray) -> bool:
