@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 
@@ -284,3 +285,24 @@ check m: dp(1)
 """
     (mistake,) = check_text(text)["errors"]
     assert mistake["message"] == "what is added to noise must be an integer, not 1/2"
+
+
+@pytest.mark.parametrize("name", ["one draw in two sums", "drawn after the noise", "two steps"])
+def test_growing_clamped_windows_converge_to_sums_of_noise_without_bounds(name):
+    """Three integers more at each end leave less than a hundredth of it, down to 10^-9."""
+
+    def rows(policy):
+        text = f"mechanism m {{ input x in 0..2  adjacent all {SUMS[name]} }}"
+        return dpcheck.loads(text.replace("POLICY", policy)).target("m").output_distributions()
+
+    exact, found = rows("unbounded"), []
+    for width in (7, 10, 13):
+        near = rows(f"clamped -{width}..{width}")
+        differences = (
+            abs(row.get(shown, 0) - near[state].get(shown, 0))
+            for state, row in exact.items()
+            for shown in row.keys() | near[state].keys()
+        )
+        found.append(float(max(differences)))
+    assert found[-1] < 1e-9
+    assert all(after < before / 100 for before, after in pairwise(found))
