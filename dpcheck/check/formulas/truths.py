@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 import numpy as np
 
-from dpcheck.chain.chain import BoolArray, Chain, IntArray, Lumped
+from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.chain.sets import distinct
 from dpcheck.check.values.comparisons import holds
 from dpcheck.exact import Number, as_fraction_parts, compare, excess_sign
@@ -67,7 +67,7 @@ class Truths:
         self._everywhere: dict[int, tuple[f.StateFormula, BoolArray]] = {}
         self._known: dict[int, tuple[f.PathFormula, dict[int, Number]]] = {}
         self._bounded: dict[int, tuple[f.PathFormula, dict[int, Bounds]]] = {}
-        self._sums: dict[int, tuple[f.PathFormula, dict[tuple[int, Lumped], ExponentialSum]]] = {}
+        self._alike: dict[int, tuple[f.PathFormula, int]] = {}
         self._estimated: dict[int, tuple[f.PathFormula, FloatBounds | None]] = {}
 
     def at(self, formula: f.StateFormula, states: IntArray) -> BoolArray:
@@ -326,12 +326,6 @@ class Truths:
         of the gaps are known.
         """
         like = next(self.chain.lumped[each] for each in pair if each in self.chain.lumped)
-        found = self._sums.setdefault(id(path), (path, {}))[1]
-        if (state, like) not in found:
-            found[state, like] = self._sum_beyond(path, state, like)
-        return found[state, like]
-
-    def _sum_beyond(self, path: f.PathFormula, state: int, like: Lumped) -> ExponentialSum:
         alike, lumped = self._alike_from(path), self.chain.lumped.get(state)
         firsts = [like.apart - len(gap.ratios) + 1 for gap in like.gaps]
         if not firsts or any(n < g.first(alike) for n, g in zip(firsts, like.gaps, strict=True)):
@@ -350,6 +344,8 @@ class Truths:
 
     def _alike_from(self, path: f.PathFormula) -> int:
         """Return the least length of gaps that formulas inside of a path do not tell apart."""
+        if id(path) in self._alike:
+            return self._alike[id(path)][1]
         found = 1
         for inner in f.outermost_numbers(path):
             truth = self.everywhere(inner)
@@ -358,6 +354,7 @@ class Truths:
                     known = lumped.known(lengths)
                     if known is not None and truth[known] != truth[state]:
                         found = max(found, min(lengths) + 1)
+        self._alike[id(path)] = path, found
         return found
 
 

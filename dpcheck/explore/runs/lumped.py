@@ -79,20 +79,16 @@ class _Known:
         self.states, self.tails = states, tails
 
     @cached_property
-    def _rows(self) -> list[tuple[int, ...]]:
-        columns = (column.tolist() for column in self.states.columns.values())
-        return list(zip(*columns, strict=True))
-
-    @cached_property
     def _numbers(self) -> dict[tuple[int, ...], int]:
-        return dict(zip(self._rows, self.states.numbers.tolist(), strict=True))
+        columns = (column.tolist() for column in self.states.columns.values())
+        return dict(zip(zip(*columns, strict=True), self.states.numbers.tolist(), strict=True))
 
     def state(self, row: int, state_of: Mapping[int, int], lengths: Sequence[int]) -> int | None:
         """Return the state where gaps that a row does not know have some lengths.
 
         state_of: its tail states, by group. None if no run was seen to get there.
         """
-        values = dict(zip(self.states.columns, self._rows[row], strict=True))
+        values = {name: int(column[row]) for name, column in self.states.columns.items()}
         left, window = iter(lengths), self.tails.window
         low, high = window.low + window.apart, window.high - window.apart
         for group, state in state_of.items():

@@ -136,16 +136,14 @@ def with_numbers_revealed(nodes: tuple[Node, ...], wide: Wide) -> tuple[Node, ..
         parts: dict[str, Expr] = {}
         value = _in_parts(node.value, parts, k)
         shown = {name for name, part in parts.items() if _Uses(drawn).holds(part)}
-        after = len(result)
-        result.append(Output(value, node.next, node.span))
-        for name in sorted(parts, key=shown.__contains__, reverse=True):  # wide ones last
+        steps: list[Sample | Assign] = []
+        for name in sorted(parts, key=shown.__contains__):  # wide ones last
+            reveal = Parametric("reveal", (parts[name],), None, node.span)
             if name in shown:
-                reveal = Parametric("reveal", (parts[name],), None, node.span)
-                result.append(Sample(name, reveal, None, after, node.span))
+                steps.append(Sample(name, reveal, None, 0, node.span))
             else:
-                result.append(Assign(name, parts[name], None, after, node.span))
-            after = len(result) - 1
-        result[k] = Branch(Const(True, node.span), after, after, False, node.span)
+                steps.append(Assign(name, parts[name], None, 0, node.span))
+        _insert(result, k, steps, Output(value, node.next, node.span))
     return tuple(result)
 
 
@@ -177,11 +175,16 @@ def with_gaps_resolved(
                 steps += [resolve(Apply("tuple", each, span), stays) for each in after]
                 last = replace(node, value=Var(f"shown~{k}", span))
         if steps:
-            first = len(result)
-            result += [replace(s, next=first + i) for i, s in enumerate(steps, start=1)]
-            result.append(last)
-            result[k] = Branch(Const(True, span), first, first, False, span)
+            _insert(result, k, steps, last)
     return tuple(result)
+
+
+def _insert(nodes: list[Node], k: int, steps: Iterable[Sample | Assign], last: Node) -> None:
+    """Let steps, and then a last one, follow each other in place of a node."""
+    first, span = len(nodes), nodes[k].span
+    nodes += [replace(step, next=first + i) for i, step in enumerate(steps, start=1)]
+    nodes.append(last)
+    nodes[k] = Branch(Const(True, span), first, first, False, span)
 
 
 def _in_parts(value: Expr, parts: dict[str, Expr], node: int) -> Expr:
