@@ -845,6 +845,9 @@ check m(r = 1/3): dp(2 * ln 3)
     report = check_text(text)
     assert verdicts(report) == ["undecided", "holds"]
     assert "`-D alpha=1/2`" in report["results"][0]["reason"]["option"]
+    part = text[: text.index("check")]
+    (found,) = check_text(part + "check m: dp(ln 2, 1/10)")["results"]
+    assert (found["verdict"], found["values"]["at_least"]) == ("violated", True)
 
 
 LARGER_OF_TWO = """

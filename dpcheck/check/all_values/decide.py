@@ -17,7 +17,7 @@ from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.chain.graph import graph_of, has_cycles
 from dpcheck.chain.sets import distinct
 from dpcheck.check.all_values.deltas import WorstSets, worst_sets
-from dpcheck.check.all_values.formulas import SIGNS, compared, where_true
+from dpcheck.check.all_values.formulas import compared, where_true
 from dpcheck.check.all_values.pieces import Function, envelope
 from dpcheck.check.all_values.piecewise import WORDS, joined_pieces, value_of_pieces
 from dpcheck.check.all_values.ratios import where_exceeded
@@ -35,7 +35,7 @@ from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.formulas.vacuity import NO_NEIGHBORS, formula_vacuity
 from dpcheck.check.quantities.seen_pairs import SeenPairs, seen_pairs
 from dpcheck.check.values.amounts import bound_amount
-from dpcheck.check.values.comparisons import as_budget, as_number
+from dpcheck.check.values.comparisons import SIGNS, as_budget, as_number
 from dpcheck.check.values.measures import ClaimRejected, Measures
 from dpcheck.check.values.verdicts import (
     AllValues,

@@ -13,17 +13,12 @@ import numpy as np
 
 from dpcheck.check.all_values.rows import growth_on
 from dpcheck.check.formulas.truths import Truths
-from dpcheck.check.values.comparisons import holds, order
+from dpcheck.check.values.comparisons import SIGNS, holds, order
 from dpcheck.check.values.verdicts import Comparison
 from dpcheck.exact import Extended, MinusInfinity, Number, growth_of, subtract
 from dpcheck.exact.line import Line
 from dpcheck.exact.roots import Region, complement, everywhere, joined, where_above
 from dpcheck.logic import formulas as f
-
-SIGNS: dict[str, tuple[int, ...]] = {
-    ">=": (0, 1), ">": (1,), "<=": (0, -1), "<": (-1,), "=": (0,), "!=": (-1, 1),
-}  # fmt: skip
-"""The signs of a difference of which a comparison with 0 is true."""
 
 
 def where_true(formula: f.StateFormula, state: int, truths: Truths, line: Line) -> Region:

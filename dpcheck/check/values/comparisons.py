@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import assert_never
 
 from dpcheck import exact
 from dpcheck.check.values.amounts import growth_amount, number_amount
 from dpcheck.check.values.verdicts import Comparison, Phrase, Sides
 from dpcheck.privacy.enclosed import Enclosed, Measure, compare_measures
 
+SIGNS: dict[Comparison, tuple[int, ...]] = {
+    ">=": (0, 1), ">": (1,), "<=": (0, -1), "<": (-1,), "=": (0,), "!=": (-1, 1),
+}  # fmt: skip
+"""The signs of a difference of which a comparison with 0 is true."""
+
 
 def holds(comparison: Comparison, sign: int) -> bool:
-    """Return whether a comparison is true of a value that compares with its bound as `sign`.
+    """Return whether a comparison is true of a value that compares with its bound as -1, 0 or 1.
 
     >>> holds("<=", 0), holds("!=", -1), holds(">", 0)
     (True, True, False)
     """
-    match comparison:
-        case "=":
-            return sign == 0
-        case "!=":
-            return sign != 0
-        case "<":
-            return sign < 0
-        case "<=":
-            return sign <= 0
-        case ">":
-            return sign > 0
-        case ">=":
-            return sign >= 0
-        case _:
-            assert_never(comparison)
+    return sign in SIGNS[comparison]
 
 
 def truth_between(comparison: Comparison, low: int, high: int) -> bool | None:

@@ -93,6 +93,10 @@ def _instead_of(claim: claims.Claim) -> str:
     match claims.quantities_of(claim):
         case (claims.LossQuantity(word="total_variation"),):
             return "ask for `delta(0)`, or "
+        case (claims.LossTable(word="profile"),):
+            return "ask for `delta(ε)` at some ε, or "
+        case (claims.TightEpsilon(),):
+            return "compare it by `<=` or `>`, or "
         case _:
             return ""
 
