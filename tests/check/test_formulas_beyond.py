@@ -252,6 +252,33 @@ compute m at x = {pick("01")}: P=? [ {pick("XF")} (asked & {claim}) ]
         return f"{self.pick('XF')} {self.pick(('top', 'low', 'bot', '(bot | top)'))}"
 
 
+SHOWN_LATER = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  t ~ geometric(0, 1/8) POLICY
+  output asked
+  v ~ geometric(x, 1/16) POLICY
+  output v > 1
+  w ~ geometric(x, 1/9) POLICY
+  output w >= t
+  output t
+}
+compute m at x = 0: P=? [ X P<1/500 [ X X (output = true) ] ]
+compute m at x = 1: P=? [ X D{ln 9} [ X X (output = true & X output < 5) ] ]
+compute m at x = 1: P=? [ X D{ln 3} [ X X (output = true) ] ]
+compute m at x = 1: P=? [ X P>0 [ X X (output = true & X output = 6) ] ]
+"""
+
+
+def test_formulas_compare_a_number_that_is_shown_later_with_draws():
+    exact, near = (
+        [r["value"]["exact"] for r in check_text(SHOWN_LATER.replace("POLICY", policy))["results"]]
+        for policy in ("unbounded", "clamped -12..12")
+    )
+    assert exact == near == ["1/576", "1", "8/9", "7/2359296"]
+
+
 def test_gaps_are_known_as_far_as_numbers_are_moved():
     """v > t - 7 has the probability 2/3 * 2^-(t-7) from t = 7 on, and another law before."""
     text = """

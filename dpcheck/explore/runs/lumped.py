@@ -36,6 +36,7 @@ def lumped_states(seen: Visible, tails: Tails) -> dict[int, Lumped]:
     """Return the states after outputs that stand for several, with what is known of these.
 
     Where no draw comes any more, and what is shown is inside of the window, all these are alike.
+    No law is known where claims tell shown numbers apart beyond it: they are met there.
     """
     found: dict[int, Lumped] = {}
     is_told = set(tails.wide.revealing.values()) if tails.window.margin else set()
@@ -43,7 +44,7 @@ def lumped_states(seen: Visible, tails: Tails) -> dict[int, Lumped]:
         names = map(state_column, range(len(tails.wide.groups)))
         columns = {g: states.columns[n] for g, n in enumerate(names) if n in states.columns}
         come, inside = seen.to_come[cut], _Known(states, tails)
-        gaps = {g: _gap(come, g, tails) for g in columns}
+        gaps = {g: None if g in is_told else _gap(come, g, tails) for g in columns}
         is_beyond = sum((column != 0 for column in columns.values()), start=states.numbers < 0)
         for row in marked(is_beyond).tolist():
             state_of = {g: int(column[row]) for g, column in columns.items()}

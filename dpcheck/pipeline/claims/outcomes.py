@@ -14,7 +14,7 @@ from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.runs import RunMistake
 from dpcheck.explore import Explored, MistakesFound
 from dpcheck.explore.explored import with_less_told
-from dpcheck.explore.tails.tails import WindowTooSmall
+from dpcheck.explore.tails.tails import Window, WindowTooSmall
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic.claims import Claim, ForAll, QuantityValue
 from dpcheck.model.program import Mechanism, Target
@@ -213,6 +213,11 @@ def _told_in_kinds(
 def _decided_with_memory(ready: Ready, limits: Limits) -> tuple[Outcome, Ready]:
     """Return the outcome, in a window beyond which it is the same for all hidden numbers."""
     check, explorations = ready.check, ready.explorations
+    shown, memory = ready.explored.window, ready.explored.memory
+    if shown is not None and memory is not None and memory.apart:
+        # Another claim's: what this one reads of shown numbers has to be met before any gap.
+        explorations.widen(check, Window())
+        ready = made_ready(check, explorations, limits)
     for n_tried in range(MAX_WIDENED + 1):
         ready = without_kinds(ready, limits)
         try:
