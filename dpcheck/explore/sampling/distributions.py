@@ -237,16 +237,21 @@ def _number(value: Value, what: str, span: Span) -> Number:
     return value
 
 
-def integer_of(value: Value, what: str, span: Span) -> int:
+def integer_of(value: Value, what: str, span: Span, edit: str | None = None) -> int:
     """Return an integer; raises the mistake of what is none, named by `what`."""
     number = _number(value, what, span)
     if not isinstance(number, int):
-        raise _bad(span, f"{what} must be an integer, not {value_text(value)}")
+        raise _bad(span, f"{what} must be an integer, not {value_text(value)}", edit)
     return number
 
 
-def _bad(span: Span, what: str) -> MistakeFault:
-    return MistakeFault(runs.BadParameter(span, (), what))
+def move_of(value: Value, span: Span) -> int:
+    """Return by how much a number without bounds is moved; raises as `integer_of` does."""
+    return integer_of(value, "what is added to noise", span, "round what is added with `floor`")
+
+
+def _bad(span: Span, what: str, edit: str | None = None) -> MistakeFault:
+    return MistakeFault(runs.BadParameter(span, (), what, edit))
 
 
 def checked_argument(
@@ -361,11 +366,7 @@ def _unbounded(row: BuiltIn, supports: Supports, values: list[Value], span: Span
     tails, state = supports.tails, values[-1]
     assert tails is not None, "what is wide has tails"
     assert isinstance(state, int), "a tail state is a number"
-    moved = [
-        integer_of(each, "what is added to noise", span)
-        for each in values[len(row.parameters) : -1]
-    ]
-    shift = sum(moved)
+    shift = sum(move_of(each, span) for each in values[len(row.parameters) : -1])
     low, high = tails.window.low - 1 - shift, tails.window.high + 1 - shift
     _check_support(high - low + 1)
     try:

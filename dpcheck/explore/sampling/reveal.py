@@ -16,7 +16,7 @@ from dpcheck.chain.chain import IntArray
 from dpcheck.chain.sets import distinct_rows
 from dpcheck.diagnostics.structure import ShownStillInUse
 from dpcheck.exact import subtract
-from dpcheck.explore.sampling.distributions import Supports, integer_of, whole_weights
+from dpcheck.explore.sampling.distributions import Supports, move_of, whole_weights
 from dpcheck.explore.tails.laws import Levels, chance, shown_kinds
 from dpcheck.explore.tails.tails import TAIL_STATE, Tails, WindowTooSmall
 from dpcheck.explore.values.codes import FIRST_FAULT, PLAIN, TRUE, ValueTable
@@ -146,6 +146,6 @@ def _added(added: Sequence[Expr], frame: Frame, table: ValueTable) -> tuple[int,
         for code in np.unique(evaluated(expr, frame, table)).tolist():
             value = table.value(code) if code < FIRST_FAULT else 0
             items = value.items if isinstance(value, SetValue) else (value,)
-            ends += [integer_of(each, "what is added to noise", expr.span) for each in items]
+            ends += [move_of(each, expr.span) for each in items]
         low, high = low + min(ends), high + max(ends)
     return low, high

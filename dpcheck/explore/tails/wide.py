@@ -414,8 +414,9 @@ class _Uses:
                 self.sums.append((names, self._closed(left)))
                 return names
             case op, args:
-                for arg in args:
-                    self.narrow(arg, f"`{op}`" if op != "neg" else "`-`")
+                what = {"neg": "`-`", "tuple": "a tuple that is not output"}.get(op, f"`{op}`")
+                for item in (item for arg in args for item in _items((arg,))):
+                    self.narrow(item, what)
                 return NONE
 
     def sums_of(self, groups: tuple[tuple[str, ...], ...]) -> dict[int, tuple[Expr, ...]]:
