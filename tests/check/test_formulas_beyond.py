@@ -298,6 +298,34 @@ compute m at x = 1: P=? [ X P>=1/3 [ X output = true ] ]
     assert found == [str(fmpq(2, 3) / 2**9), str(1 - fmpq(2, 3) / 2**9)]
 
 
+@pytest.mark.parametrize(
+    "later",
+    [
+        "k ~ {0: 1/3, 2: 2/3}  output if s + k < t then top else bot",
+        "k ~ {0: 1/3, 2: 2/3}  u := s + k  output asked  output if u < t then top else bot",
+    ],
+)
+def test_numbers_that_are_only_added_to_later_are_known_as_far_as_sums_tell(later):
+    """No draw is to come: s + k < t for all k where t - s > 2, where s + 0 < t for a third."""
+    text = f"""
+mechanism m {{
+  input x in 0..1
+  adjacent all
+  s ~ geometric(0, 1/16) POLICY
+  t ~ geometric(x, 1/16) POLICY
+  output if s < t then asked else bot
+  {later}
+}}
+compute m at x = 0: P=? [ X (asked & P>=1/2 [ F top ]) ]
+compute m at x = 0: P=? [ X (asked & P in [1/4, 1/2] [ F top ]) ]
+"""
+    exact, near = (
+        [r["value"]["decimal"] for r in check_text(text.replace("POLICY", policy))["results"]]
+        for policy in ("unbounded", "clamped -8..8")
+    )
+    assert all(isclose(float(e), float(n), abs_tol=1e-8) for e, n in zip(exact, near, strict=True))
+
+
 def test_gaps_are_known_as_far_as_draws_may_part_them():
     """It is true of v = 6, t = 12 alone: formulas are alike where gaps are 7 long or longer."""
     text = f"""

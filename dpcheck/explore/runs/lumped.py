@@ -35,7 +35,7 @@ MAX_RATIOS = 40
 def lumped_states(seen: Visible, tails: Tails) -> dict[int, Lumped]:
     """Return the states after outputs that stand for several, with what is known of these.
 
-    Where no draw comes any more, and what is shown is inside of the window, all these are alike.
+    Where no draw or sum comes any more, and what is shown is in the window, all these are alike.
     No law is known where claims tell shown numbers apart beyond it: they are met there.
     """
     found: dict[int, Lumped] = {}
@@ -49,7 +49,7 @@ def lumped_states(seen: Visible, tails: Tails) -> dict[int, Lumped]:
         for row in marked(is_beyond).tolist():
             state_of = {g: int(column[row]) for g, column in columns.items()}
             unknown = [g for g, s in state_of.items() for _ in range(tails.states.n_unknown(s))]
-            if any(come[g] or g in is_told for g in unknown):
+            if any(come[g] or come[g, 1] or g in is_told for g in unknown):
                 laws = [gap for gap in map(gaps.__getitem__, unknown) if gap is not None]
                 axes = tuple(laws) if len(laws) == len(unknown) else ()
                 known = partial(inside.state, row, state_of)

@@ -19,7 +19,10 @@ ENDLESS: Final = 1 << 10
 """So many draws, or steps, may as well be infinitely many."""
 
 Key = int | tuple[int, Number] | str
-"""The draws of a group; those with a ratio; by how much numbers are `MOVED` where they are kept."""
+"""The draws of a group; those with a ratio; by how much numbers are `MOVED` where they are kept.
+
+A sum asks how far numbers of a group are apart: as a draw with a ratio of 1, that parts no gap.
+"""
 
 ToCome = Counter[Key]
 """The most on any run that follows."""
@@ -43,8 +46,9 @@ def most_to_come(
 def _drawn(node: Node, k: int, tails: Tails) -> Iterator[tuple[Key, int]]:
     """Yield what a node adds to what follows."""
     group = tails.wide.arriving.get(k)
-    if tails.moved.get(k, 0):
+    if group is not None and k in tails.moved:
         yield MOVED, tails.moved[k]
+        yield (group, 1), 1
     if group is not None and isinstance(node, Sample) and node.target in tails.wide.groups[group]:
         yield group, 1
         spans = {one.span for one in alternatives(node.distribution)}

@@ -100,8 +100,8 @@ def resolving(
         return np.full(frame.n_rows, supports.table.fault(mistake))
     reach = high - low if added else tails.window.apart
     tails.farthest = max(high - low, tails.farthest)
-    if stay:
-        tails.moved[node] = max(high - low, tails.moved.get(node, 0))
+    if added:
+        tails.moved[node] = max((high - low) * stay, tails.moved.get(node, 0))
     names = [name for name in tails.wide.groups[group] if name in live]
     is_moved = [name in set(reads(moved)) for name in names]
     columns = [frame[name] for name in (TAIL_STATE, *names)]

@@ -343,7 +343,7 @@ class Tails:
         self.wide, self.window, self.table = wide, window, table
         self.states = TailStates(window)
         self.farthest = 0  # that any is moved at once
-        self.moved: dict[int, int] = {}  # by node, how far those are that stay in variables
+        self.moved: dict[int, int] = {}  # by node with sums, how far those that are kept
         self.has_sure_kinds = True  # positive for all values of a parameter: see `reveal`
 
     @property
