@@ -19,7 +19,7 @@ from dpcheck.model.surface_text import filled, surface_text, written_text
 from dpcheck.parse import parse_expression, parse_model
 from dpcheck.parse.tokens import tokens_of
 from dpcheck.report.coverage import covered_by
-from dpcheck.resolve.names.syntax import descendants
+from dpcheck.model.trees import descendants
 from dpcheck.source import SourceText
 from tests.checking import check_text
 from tests.parse.surface_trees import HERE, expressions, larger, leaves

@@ -343,13 +343,19 @@ class Truths:
         )
 
     def _alike_from(self, path: f.PathFormula) -> int:
-        """Return the least length of gaps that formulas inside of a path do not tell apart."""
+        """Return the least length of gaps that formulas inside of a path do not tell apart.
+
+        At a state of which no law is known they are true, or not, whatever it stands for: else
+        they would not be decided there.
+        """
         if id(path) in self._alike:
             return self._alike[id(path)][1]
         found = 1
         for inner in f.outermost_numbers(path):
             truth = self.everywhere(inner)
             for state, lumped in self.chain.lumped.items():
+                if not lumped.gaps:
+                    continue
                 for lengths in product(range(found, lumped.apart + 1), repeat=len(lumped.gaps)):
                     known = lumped.known(lengths)
                     if known is not None and truth[known] != truth[state]:
