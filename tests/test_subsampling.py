@@ -139,30 +139,3 @@ def test_a_long_composition_of_samples_lies_between_simple_bounds():
     most = 1000 * (exp(1 / 2) - 1) / 100
     assert 0 < low < high <= low * 1.0004
     assert high < most
-
-
-def test_two_programs_share_no_code_and_agree_on_samples(tmp_path, capsys):
-    from dpcheck.cli import run
-
-    path = tmp_path / "m.dpm"
-    path.write_text(
-        HISTOGRAM.format(n=2, body=BODIES[0])
-        + """
-        check subsample(histogram, 1/10): dp(1/100)
-        check subsample(histogram, 1/10): dp(1/100, 1/50)
-        check subsample(histogram, 1/10): epsilon = ln(11/10)
-        check group(subsample(histogram, 1/10), 2): dp(1/100)
-        check compose(subsample(histogram, 1/10), 2, histogram): dp(1/100, 1/50)
-        """
-    )
-    folder = tmp_path / "w"
-    run(["check", "--second-opinion", "--witness", str(folder), str(path)])
-    shown = capsys.readouterr().out
-    assert shown.count("agrees: all 18 inputs") == 5
-    files = sorted(str(file) for file in folder.iterdir())
-    assert run(["verify", *(file for file in files if "-11-" not in file)]) == 0
-    capsys.readouterr()
-    replayed = run(["replay", *(file for file in files if "-11-" not in file)])
-    shown = capsys.readouterr().out
-    assert replayed == 0, shown
-    assert shown.count("is violated by the text") == 4

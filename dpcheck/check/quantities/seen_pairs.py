@@ -150,12 +150,9 @@ def complete_evidence(seen: SeenPairs) -> TableEvidence | MergedEvidence | None:
         return None if graph is None else merged_evidence(seen, graph)
     pairs = seen.pairs if _are_first(seen.sources) else seen.sources[seen.pairs]
 
-    def made() -> PairedRows | MergedPrefixes:
-        from dpcheck.check.evidence.merged_prefixes import merge_prefixes
-
-        return _paired_rows(seen) or merge_prefixes(seen.chain, pairs, seen.limits)
-
-    found = _kept(_complete, seen.chain, pairs, made)
+    found = _kept(
+        _complete, seen.chain, pairs, lambda: _paired_rows(seen) or _merged_prefixes(seen)
+    )
     seen.limits.check_time("the outputs are listed")
     if isinstance(found, PairedRows):
         return TableEvidence(found, seen.chain.observation_text, seen.limits)
@@ -170,6 +167,12 @@ def _paired_rows(seen: SeenPairs) -> PairedRows | None:
     entries = max(_MAX_ENTRIES, 4 * len(chain.targets), _ENTRIES_A_PAIR * len(seen.pairs))
     table = sequence_table(chain, seen.sources, limits=limits, max_entries=entries)
     return None if table is None else PairedRows(table, seen.pairs)
+
+
+def _merged_prefixes(seen: SeenPairs) -> MergedPrefixes:
+    from dpcheck.check.evidence.merged_prefixes import merge_prefixes
+
+    return merge_prefixes(seen.chain, seen.sources[seen.pairs], seen.limits)
 
 
 def merged_evidence(seen: SeenPairs, graph: MergedPrefixes) -> MergedEvidence:
