@@ -279,6 +279,46 @@ def test_formulas_compare_a_number_that_is_shown_later_with_draws():
     assert exact == near == ["1/576", "1", "8/9", "7/2359296"]
 
 
+def test_formulas_inside_of_formulas_are_asked_of_numbers_that_are_shown_later():
+    """Where shown numbers are told apart no law of gaps is known: what is read comes first."""
+    inner = "P>=1 [ X (output = true | output = false) ]"
+    model = SHOWN_LATER[: SHOWN_LATER.index("compute")]
+    model += "compute m at x = 0: P=? [ X P>1/1000000 [ X "
+    model += f"({inner} & X (output = true & X output = 2)) ] ]"
+    exact, near = (
+        check_text(model.replace("POLICY", policy))["results"][0]["value"]["decimal"]
+        for policy in ("unbounded", "clamped -9..9")
+    )
+    assert isclose(float(exact), float(near), abs_tol=1e-6)
+    assert float(exact) > 0
+
+
+def test_gaps_of_states_without_a_law_may_be_told_apart():
+    """Draws without end may follow `low`, not where t is kept: the formula is true of t > 3."""
+    text = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  t ~ geometric(0, 1/4) unbounded
+  b ~ bernoulli(1/2)
+  if b { output left   v ~ geometric(0, 1/8) unbounded }
+  else { output right  v ~ geometric(0, 1/8) unbounded }
+  output if v < t then low else high
+  if b {
+    output asked
+    w ~ geometric(0, 1/8) unbounded
+    output if w >= t then top else bot
+  } else {
+    w ~ geometric(0, 1/8) unbounded
+    while w > 0 { output round  w ~ geometric(0, 1/8) unbounded }
+  }
+}
+compute m at x = 0: P=? [ X P>1/2 [ X (low & P>=1 [ X (asked & P<1/1000 [ X top ]) ]) ] ]
+"""
+    (result,) = check_text(text)["results"]
+    assert result["verdict"] == "undecided"
+
+
 def test_gaps_are_known_as_far_as_numbers_are_moved():
     """v > t - 7 has the probability 2/3 * 2^-(t-7) from t = 7 on, and another law before."""
     text = """

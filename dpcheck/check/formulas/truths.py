@@ -345,8 +345,7 @@ class Truths:
     def _alike_from(self, path: f.PathFormula) -> int:
         """Return the least length of gaps that formulas inside of a path do not tell apart.
 
-        At a state of which no law is known they are true, or not, whatever it stands for: else
-        they would not be decided there.
+        Raises `LimitReached` where that is not known: a state without a law tells no lengths.
         """
         if id(path) in self._alike:
             return self._alike[id(path)][1]
@@ -355,7 +354,7 @@ class Truths:
             truth = self.everywhere(inner)
             for state, lumped in self.chain.lumped.items():
                 if not lumped.gaps:
-                    continue
+                    raise LimitReached(BEYOND)
                 for lengths in product(range(found, lumped.apart + 1), repeat=len(lumped.gaps)):
                     known = lumped.known(lengths)
                     if known is not None and truth[known] != truth[state]:
