@@ -77,10 +77,14 @@ def _closest(
         return ()
     pair = seen.names(found.gap.pair, is_forward=found.gap.is_forward)
     shown: verdicts.OutputSequence | None = None
+    has_others = False
     try:
         if isinstance(evidence, TableEvidence):
-            (shown, _, _), *_ = evidence.event_text(found.gap, found.factor).runs
-        return (verdicts.Beside(closest_text(claim, found.gap, pair, shown)),)
+            text = evidence.event_text(found.gap, found.factor)
+            (shown, _, _), *_ = text.runs
+            has_others = isinstance(text.event, verdicts.Phrase) or len(text.event) > 1
+        near = closest_text(claim, found.gap, pair, shown, has_others=has_others)
+        return (verdicts.Beside(near),)
     except (LimitReached, TooLarge):  # which costs the words, and no verdict
         return ()
 

@@ -150,15 +150,17 @@ def closest_text(
     gap: EventGap,
     pair: tuple[str, str],
     shown: verdicts.OutputSequence | None,
+    *,
+    has_others: bool = False,
 ) -> verdicts.Phrase:
     """Return how close a gap of a pair comes to the budget of a claim that holds.
 
-    `shown` is a sequence of outputs in its event.
+    `shown` is a sequence of outputs in its event, which may have others.
     """
     lead = f"tightest: {pair[0]} against {pair[1]}, "
     at: tuple[str | verdicts.OutputSequence, ...] = ()
     if shown is not None:
-        at = " at output " if len(shown.outputs) == 1 else " at ", shown
+        at = " at output " if len(shown.outputs) == 1 else " at ", shown, " and others" * has_others
     if claim.delta == 0 and compare_epsilon(claim.epsilon, _TOLD_AS_FACTOR) > 0:
         least = epsilon_amount(log(divide(gap.p, gap.q)))
         return verdicts.Phrase.of(
