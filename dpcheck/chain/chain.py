@@ -13,7 +13,7 @@ Invariant: the numerators of a row sum to its denominator.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,41 +54,20 @@ class NeighborRelation:
         return graph
 
 
-@dataclass(frozen=True, eq=False)
-class Gap:
-    """A gap beyond a window that is not known: between two numbers, or from what numbers meet.
-
-    Draws to come may part it into `n_parts`, and numbers may be `moved`, so far in all.
-    """
-
-    ratios: tuple[Number, ...]
-    n_parts: int
-    moved: int
-
-    def first(self, alike: int) -> int:
-        """Return from which length n on probabilities are Σ a_k ratios_k^n.
-
-        alike: formulas inside of a path are alike where gaps are so long, or longer.
-        """
-        return self.n_parts * (alike + self.moved - 1) + 1
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Lumped:
     """What a state stands for that remembers numbers beyond a window: a state for each of them.
 
-    gaps: those that are not known, longer than `apart` each; none where no law is known of them.
-    `known` returns the state where they have some lengths up to that, and all else is the same.
+    No probability at any of these differs by more than `error` from that at the state. `near` are
+    states that remember the numbers before, inside of the window, the last one next to its end: if
+    formulas inside of a path are alike at all of them, the probability where the number is n steps
+    after that of the first is Σ a_k ratios_k^n, with ratios from 1 downwards, as many as `near`.
+    `near` is empty where that is not known.
     """
 
-    gaps: tuple[Gap, ...]
-    apart: int
-    known: Callable[[Sequence[int]], int | None]
-
-    @property
-    def least(self) -> int:
-        """How long gaps have to be known that something is known of all."""
-        return max((gap.first(1) + len(gap.ratios) - 1 for gap in self.gaps), default=0)
+    error: Number
+    near: tuple[int, ...] = ()
+    ratios: tuple[Number, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,13 +29,8 @@ def explore(
             from dpcheck.explore.open_queries import with_queries_closed
 
             closed = with_queries_closed(target, limits)
-            is_apart = window is not None and window.apart > 0
             given = given_inputs(
-                closed,
-                kept_inputs,
-                later_neighbors=later_neighbors,
-                is_apart=is_apart,
-                limits=limits,
+                closed, kept_inputs, later_neighbors=later_neighbors, limits=limits
             )
             return mechanism_chain(given, window)
         case ExplicitChain():

@@ -15,7 +15,7 @@ from dpcheck.diagnostics.quantities import MoreThanOneRecord
 from dpcheck.explore.explored import Explored
 from dpcheck.explore.inputs.adjacency import neighbor_pairs
 from dpcheck.explore.inputs.universe import Columns, universe
-from dpcheck.explore.runs.liveness import flow_of
+from dpcheck.explore.runs.liveness import Flow, flow_of
 from dpcheck.explore.runs.program_points import SHOWN, Cut
 from dpcheck.explore.runs.raw_graph import Discovered, Starts, input_text
 from dpcheck.explore.runs.visible import Visible, visible_runs
@@ -23,8 +23,8 @@ from dpcheck.explore.tails.tails import TAIL_STATE, Tails, Window, WindowTooSmal
 from dpcheck.explore.tails.wide import (
     Wide,
     wide_uses,
-    with_gaps_resolved,
     with_numbers_revealed,
+    with_sums_resolved,
 )
 from dpcheck.explore.values.codes import UNASSIGNED, ValueTable
 from dpcheck.explore.values.mistakes import MistakesFound, spoken
@@ -70,13 +70,9 @@ def given_inputs(
     kept_inputs: frozenset[str] = frozenset(),
     *,
     later_neighbors: bool = False,
-    is_apart: bool = False,
     limits: Limits,
 ) -> Given:
-    """Return all inputs of a mechanism; raises `MistakesFound` for a faulty declaration.
-
-    is_apart: whether the window is one that tells how far hidden numbers beyond are apart.
-    """
+    """Return all inputs of a mechanism; raises `MistakesFound` for a faulty declaration."""
     if mechanism.has_unbounded_inputs:
         raise MistakesFound([NotForAllIntegers(mechanism.span, "this")])
     table = ValueTable(limits)
@@ -85,7 +81,7 @@ def given_inputs(
         from dpcheck.explore.runs.later_neighbors import with_results_drawn
 
         mechanism = with_results_drawn(mechanism)
-    mechanism, wide = revealed(mechanism, are_compared=later_neighbors, is_apart=is_apart)
+    mechanism, wide = revealed(mechanism, are_compared=later_neighbors)
     kept = kept_variables(mechanism, kept_inputs)
     return Given(mechanism, wide, table, inputs, n_inputs, kept, limits, later_neighbors)
 
@@ -126,6 +122,7 @@ class Runs(NamedTuple):
     """What is seen of all runs, and what was known in advance."""
 
     seen: Visible
+    flow: Flow
     tails: Tails | None
 
 
@@ -140,18 +137,18 @@ def _runs(given: Given, window: Window) -> Runs:
     starts = Starts(
         given.mechanism, flow, inputs, given.n_inputs, table, limits, tails, given.labelled
     )
-    return Runs(visible_runs(starts), tails)
+    return Runs(visible_runs(starts), flow, tails)
 
 
 def _chain(given: Given, found: Runs, codes: IntArray, observation: IntArray) -> Chain:
     """Return the chain of what is seen; observation[n_states], an index into codes or -1."""
     mechanism, table, inputs = given.mechanism, given.table, given.inputs
-    seen, tails = found
+    seen, flow, tails = found
     lumped = {}
     if tails is not None:
         from dpcheck.explore.runs.lumped import lumped_states
 
-        lumped = lumped_states(seen, tails)
+        lumped = lumped_states(seen.shown, flow, tails)
     rows, stopped = seen.rows, seen.n_states
     return Chain(
         rows.indptr,
@@ -227,13 +224,10 @@ def _in_window(window: Window, runs: Callable[[Window], Runs]) -> Runs:
     )
 
 
-def revealed(
-    mechanism: Mechanism, *, are_compared: bool = False, is_apart: bool = False
-) -> tuple[Mechanism, Wide]:
+def revealed(mechanism: Mechanism, *, are_compared: bool = False) -> tuple[Mechanism, Wide]:
     """Return the mechanism where numbers without bounds are revealed before they are output.
 
-    are_compared: whether what is drawn is. is_apart: whether it is resolved how far those that stay
-    hidden are apart. Raises `MistakesFound` where it computes with them.
+    are_compared: whether what is drawn is. Raises `MistakesFound` where it computes with them.
     """
     wide, mistakes = wide_uses(mechanism.nodes)
     if mistakes:
@@ -246,9 +240,8 @@ def revealed(
     if wide.showing:
         mechanism = replace(mechanism, nodes=with_numbers_revealed(mechanism.nodes, wide))
         wide, _ = wide_uses(mechanism.nodes)
-    if wide.sums or is_apart:
-        live = flow_of(mechanism, frozenset()).live if is_apart else None
-        mechanism = replace(mechanism, nodes=with_gaps_resolved(mechanism.nodes, wide, live))
+    if wide.sums:
+        mechanism = replace(mechanism, nodes=with_sums_resolved(mechanism.nodes, wide))
         wide, _ = wide_uses(mechanism.nodes)
     return mechanism, wide
 

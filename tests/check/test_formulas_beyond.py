@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement
 from math import isclose, prod
 
 import pytest
@@ -13,7 +13,6 @@ from flint import fmpq
 from dpcheck.check.formulas.beyond import ExponentialSum
 from dpcheck.exact import Budget, excess_sign
 from dpcheck.exact.exponentials import differences, next_differences
-from dpcheck.limits import LimitReached
 from tests.checking import check_text
 
 WIDTH = 13
@@ -28,38 +27,21 @@ def value_at(n, coefficients, ratios):
     return sum((a * r**n for a, r in zip(coefficients, ratios, strict=True)), fmpq(0))
 
 
-@pytest.mark.parametrize("seed", range(90))
+@pytest.mark.parametrize("seed", range(60))
 def test_signs_of_sums_of_exponentials_are_those_of_their_values(seed):
-    """In one dimension to three; with 0 among them it may be the sign of an end alone."""
     rng = random.Random(seed)
-    n_axes = seed % 3 + 1
-    axes = []
-    for _ in range(n_axes):
-        bases = rng.sample([fmpq(1, d) for d in (2, 3, 4, 6, 8)], rng.randint(0, 4 - n_axes))
-        axes.append((fmpq(1), *sorted(bases, reverse=True)))
-    terms = [list(product(*axes)) for _ in range(2)]
-    known = [{each: fmpq(rng.randint(-3, 3), rng.choice((1, 9))) for each in one} for one in terms]
-
-    def value(side, place):
-        powers = (prod(map(pow, ratios, place), start=a) for ratios, a in side.items())
-        return sum(powers, fmpq(0))
-
-    box = list(product(*(range(len(ratios)) for ratios in axes)))
-    p, q = (
-        ExponentialSum({place: value(side, place) for place in box}, tuple(axes)) for side in known
-    )
+    bases = rng.sample([fmpq(1, d) for d in (2, 3, 4, 6, 8)], rng.randint(0, 3))
+    ratios = (fmpq(1), *sorted(bases, reverse=True))
+    p, q = random_sum(rng, ratios), random_sum(rng, ratios)
+    first = [
+        ExponentialSum(tuple(value_at(n, each, ratios) for n in range(len(ratios))), ratios)
+        for each in (p, q)
+    ]
     budget, delta = Budget.ln(rng.randint(1, 3)), rng.choice((0, 1, fmpq(1, 100)))
-    try:
-        signs = p.excess_signs(q, budget, delta)
-    except LimitReached:
-        assert n_axes > 1, "in one dimension all sums have one sign far out"
-        return
-    seen = {
-        excess_sign(value(known[0], place), value(known[1], place), budget, delta)
-        for place in product(*(range(len(r), len(r) + (40, 12, 6)[n_axes - 1]) for r in axes))
-    }
-    assert seen <= signs
-    assert n_axes > 1 or signs - {0} == seen - {0}
+    signs = first[0].excess_signs(first[1], budget, delta)
+    for n in range(40):
+        sides = (value_at(len(ratios) + n, each, ratios) for each in (p, q))
+        assert excess_sign(*sides, budget, delta) == signs[min(n, len(signs) - 1)]
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -215,181 +197,5 @@ def test_random_formulas_are_those_of_clamped_noise(seed):
     exact, near = (
         check_text(Writer(seed).program(policy))["results"][0]["value"]
         for policy in ("unbounded", f"clamped -{WIDTH}..{WIDTH}")
-    )
-    assert isclose(float(exact["decimal"]), float(near["decimal"]), abs_tol=1e-6)
-
-
-class WriterOfTwo(Writer):
-    """Writes a program that keeps two numbers, moves and redraws them, before it compares them."""
-
-    def program(self, policy):
-        pick, claim = self.pick, self.formula(0)
-        first, other = pick(("1/8", "1/27")), pick(("1/8", "1/16"))
-        kept = f"s ~ geometric(0, {first}) {policy}  t ~ geometric({pick('01x')}, {other}) {policy}"
-        kept += pick(("", "", "  if s > t { s := t }", "  if t = s { s := s - 1 }"))
-        by = "1" if claim.startswith("D") else "x"  # neighbors would remember different numbers
-        drawn = f"w ~ geometric(x, 1/27) {policy}  if w > t {{ t := w }}"
-        moved = pick(("", f"s := s + {by}", "t := t - 1", drawn))
-        later = pick((moved, f"c := 0  while c < 2 {{ {moved}  c := c + 1 }}"))
-        again = f"output asked  if v < s {{ s := v }}  v ~ geometric(x, 1/16) {policy}"
-        signs = ("<", "<=", ">", ">=", "=")
-        low = pick(("v < s", "v < s", "s < v + 1", f"s {pick(signs)} t"))
-        return f"""
-mechanism m {{
-  input x in 0..1
-  adjacent all
-  {kept}
-  output asked
-  {later}
-  v ~ geometric(x, 1/27) {policy}
-  {pick(("", again))}
-  if v {pick(signs)} t {{ output top }} else {{ output if {low} then low else bot }}
-}}
-compute m at x = {pick("01")}: P=? [ {pick("XF")} (asked & {claim}) ]
-"""
-
-    def path(self, depth):
-        return f"{self.pick('XF')} {self.pick(('top', 'low', 'bot', '(bot | top)'))}"
-
-
-SHOWN_LATER = """
-mechanism m {
-  input x in 0..1
-  adjacent all
-  t ~ geometric(0, 1/8) POLICY
-  output asked
-  v ~ geometric(x, 1/16) POLICY
-  output v > 1
-  w ~ geometric(x, 1/9) POLICY
-  output w >= t
-  output t
-}
-compute m at x = 0: P=? [ X P<1/500 [ X X (output = true) ] ]
-compute m at x = 1: P=? [ X D{ln 9} [ X X (output = true & X output < 5) ] ]
-compute m at x = 1: P=? [ X D{ln 3} [ X X (output = true) ] ]
-compute m at x = 1: P=? [ X P>0 [ X X (output = true & X output = 6) ] ]
-"""
-
-
-def test_formulas_compare_a_number_that_is_shown_later_with_draws():
-    exact, near = (
-        [r["value"]["exact"] for r in check_text(SHOWN_LATER.replace("POLICY", policy))["results"]]
-        for policy in ("unbounded", "clamped -12..12")
-    )
-    assert exact == near == ["1/576", "1", "8/9", "7/2359296"]
-
-
-def test_formulas_inside_of_formulas_are_asked_of_numbers_that_are_shown_later():
-    """Where shown numbers are told apart no law of gaps is known: what is read comes first."""
-    inner = "P>=1 [ X (output = true | output = false) ]"
-    model = SHOWN_LATER[: SHOWN_LATER.index("compute")]
-    model += "compute m at x = 0: P=? [ X P>1/1000000 [ X "
-    model += f"({inner} & X (output = true & X output = 2)) ] ]"
-    exact, near = (
-        check_text(model.replace("POLICY", policy))["results"][0]["value"]["decimal"]
-        for policy in ("unbounded", "clamped -9..9")
-    )
-    assert isclose(float(exact), float(near), abs_tol=1e-6)
-    assert float(exact) > 0
-
-
-def test_gaps_of_states_without_a_law_may_be_told_apart():
-    """Draws without end may follow `low`, not where t is kept: the formula is true of t > 3."""
-    text = """
-mechanism m {
-  input x in 0..1
-  adjacent all
-  t ~ geometric(0, 1/4) unbounded
-  b ~ bernoulli(1/2)
-  if b { output left   v ~ geometric(0, 1/8) unbounded }
-  else { output right  v ~ geometric(0, 1/8) unbounded }
-  output if v < t then low else high
-  if b {
-    output asked
-    w ~ geometric(0, 1/8) unbounded
-    output if w >= t then top else bot
-  } else {
-    w ~ geometric(0, 1/8) unbounded
-    while w > 0 { output round  w ~ geometric(0, 1/8) unbounded }
-  }
-}
-compute m at x = 0: P=? [ X P>1/2 [ X (low & P>=1 [ X (asked & P<1/1000 [ X top ]) ]) ] ]
-"""
-    (result,) = check_text(text)["results"]
-    assert result["verdict"] == "undecided"
-
-
-def test_gaps_are_known_as_far_as_numbers_are_moved():
-    """v > t - 7 has the probability 2/3 * 2^-(t-7) from t = 7 on, and another law before."""
-    text = """
-mechanism m {
-  input x in 0..1
-  adjacent all
-  t ~ geometric(0, 1/2) unbounded
-  output asked
-  c := 0  while c < 7 { t := t - 1  c := c + 1 }
-  v ~ geometric(0, 1/2) unbounded
-  output v >= t
-}
-compute m at x = 1: P=? [ X P<1/3 [ X output = true ] ]
-compute m at x = 1: P=? [ X P>=1/3 [ X output = true ] ]
-"""
-    found = [result["value"]["exact"] for result in check_text(text)["results"]]
-    assert found == [str(fmpq(2, 3) / 2**9), str(1 - fmpq(2, 3) / 2**9)]
-
-
-@pytest.mark.parametrize(
-    "later",
-    [
-        "k ~ {0: 1/3, 2: 2/3}  output if s + k < t then top else bot",
-        "k ~ {0: 1/3, 2: 2/3}  u := s + k  output asked  output if u < t then top else bot",
-    ],
-)
-def test_numbers_that_are_only_added_to_later_are_known_as_far_as_sums_tell(later):
-    """No draw is to come: s + k < t for all k where t - s > 2, where s + 0 < t for a third."""
-    text = f"""
-mechanism m {{
-  input x in 0..1
-  adjacent all
-  s ~ geometric(0, 1/16) POLICY
-  t ~ geometric(x, 1/16) POLICY
-  output if s < t then asked else bot
-  {later}
-}}
-compute m at x = 0: P=? [ X (asked & P>=1/2 [ F top ]) ]
-compute m at x = 0: P=? [ X (asked & P in [1/4, 1/2] [ F top ]) ]
-"""
-    exact, near = (
-        [r["value"]["decimal"] for r in check_text(text.replace("POLICY", policy))["results"]]
-        for policy in ("unbounded", "clamped -8..8")
-    )
-    assert all(isclose(float(e), float(n), abs_tol=1e-8) for e, n in zip(exact, near, strict=True))
-
-
-def test_gaps_are_known_as_far_as_draws_may_part_them():
-    """It is true of v = 6, t = 12 alone: formulas are alike where gaps are 7 long or longer."""
-    text = f"""
-mechanism m {{
-  input x in 0..1
-  adjacent all
-  t ~ geometric(0, 1/2) unbounded
-  output asked
-  v ~ geometric(0, 1/2) unbounded
-  output asked
-  w ~ geometric(0, 1/4) unbounded
-  output if v > 0 & v < w & w <= t then hit else miss
-}}
-compute m at x = 1: P=? [ X P>0 [ X P={fmpq(4, 5) * (fmpq(1, 4**7) - fmpq(1, 4**13))} [ X hit ] ] ]
-"""
-    (result,) = check_text(text)["results"]
-    assert result["value"]["exact"] == str(fmpq(1, 3) / 2**12)
-
-
-@pytest.mark.parametrize("seed", [*range(4), 5, 6, 7, 10])
-def test_formulas_about_two_numbers_are_those_of_clamped_noise(seed):
-    """Also where a loop draws, or moves one of them."""
-    exact, near = (
-        check_text(WriterOfTwo(seed).program(policy))["results"][0]["value"]
-        for policy in ("unbounded", "clamped -9..9")
     )
     assert isclose(float(exact["decimal"]), float(near["decimal"]), abs_tol=1e-6)

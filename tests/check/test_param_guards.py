@@ -294,8 +294,8 @@ PROVED = {"_ratio", "checked_argument", "_literal", "_why_no_probability"}
 KINDS = {"shown_kinds", "with_ratios"}
 """Choose a window and its kinds; that these are probabilities is proved for all values."""
 
-FOR_NESTED = {"_gap"}
-"""Orders ratios of numbers beyond the window for nested formulas; with a parameter are none."""
+FOR_NESTED = {"_unbounded", "lumped_states", "_ratios_to_come"}
+"""Bounds on what numbers beyond the window change in nested formulas; with a parameter are none."""
 
 GUIDED = {"number_of", "loses_more"}
 """Rates of shifts, multiples of one, in their order; and what windows lose at this very value."""

@@ -1,16 +1,12 @@
-"""Probabilities for all lengths of gaps beyond a window: sums of exponentials, and their signs.
+"""Probabilities at all numbers beyond a window: sums of exponentials, and their signs.
 
-f(n_1, ..., n_m) = Σ a Π_i ρ_i^n_i is a sum of exponentials in each n_i. With the differences of
-`exact.exponentials` along one after the other, f(n + s) is Σ D_k(n) Π_i h_ki(s_i), where no h is
-negative, and all are positive for the last k, where D_k = f. So where f is positive and no D_k is
-negative, f is positive from n on, in all directions; it is 0 where all are. The same holds of
-p - e^ε q - δ, a sum with a ratio of 1. What is left are slices with one n_i each, less by one
-dimension, and all that lies farther.
+With the differences D_k of `exact.exponentials`: where f = D_N is positive and no D_k is negative,
+all values from there on are positive. The same holds of p(n) - e^ε q(n) - δ, a sum with ρ_1 = 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from dpcheck import exact
@@ -18,83 +14,51 @@ from dpcheck.exact.exponentials import differences, next_differences
 from dpcheck.limits import too_large
 from dpcheck.records import dataclass
 
-MAX_STEPS = 500
-"""At so many places beyond the window signs are looked at, until none can change."""
+MAX_STEPS = 200
+"""So many numbers beyond the window are looked at one by one, until no sign can change."""
+
 
 ZERO: Final = exact.Budget(0, ())
-
-Place = tuple[int, ...]
-Table = dict[Place, exact.Number]
-Ratios = tuple[exact.Number, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class ExponentialSum:
-    """A function of places n by its first values along each axis, one a ratio: from 1 downwards."""
+    """A function of n = 0, 1, 2, ... by its first values, one a ratio; the first ratio is 1."""
 
-    values: Table
-    ratios: tuple[Ratios, ...]
+    values: tuple[exact.Number, ...]
+    ratios: tuple[exact.Number, ...]
 
     def excess_signs(
         self, other: ExponentialSum, epsilon: exact.Epsilon, delta: exact.Number
-    ) -> set[int]:
-        """Return the signs of p(n) - e^ε q(n) - δ where each n_i is at least its number of ratios.
+    ) -> list[int]:
+        """Return the signs of p(n) - e^ε q(n) - δ for n from the number of ratios on.
 
-        There may be 0 among them where that is one of an end. Both sums have the same ratios.
+        The last is that of all n from there on. Both sums have the same ratios.
         """
-        sides = [self.values, other.values, dict.fromkeys(self.values, delta)]
-        for axis, ratios in enumerate(self.ratios):
-            sides = [_along(side, axis, ratios, differences) for side in sides]
-            for _ in ratios:
-                sides = [_along(side, axis, ratios, next_differences) for side in sides]
+        constant = (delta,) * len(self.ratios)
+        sides = [differences(v, self.ratios) for v in (self.values, other.values, constant)]
+        for _ in self.ratios:
+            sides = [next_differences(each, self.ratios) for each in sides]
+        found: list[int] = []
+        for _ in range(MAX_STEPS):
+            signs = [exact.excess_sign(p, q, epsilon, d) for p, q, d in zip(*sides, strict=True)]
+            found.append(signs[-1])
+            if set(signs) <= {0, signs[-1]}:
+                return found
+            sides = [next_differences(each, self.ratios) for each in sides]
+        raise too_large(f"{MAX_STEPS} numbers beyond the window were compared", "another budget")
 
-        def sign(p: exact.Number, q: exact.Number, d: exact.Number) -> int:
-            return exact.excess_sign(p, q, epsilon, d)
-
-        return _signs(sides, self.ratios, sign, iter(range(MAX_STEPS)))
-
-    def signs_above(self, bound: exact.Number) -> set[int]:
+    def signs_above(self, bound: exact.Number) -> list[int]:
         """Return the signs of p(n) - bound, as `excess_signs` does."""
-        nothing = ExponentialSum(dict.fromkeys(self.values, 0), self.ratios)
+        nothing = ExponentialSum((0,) * len(self.ratios), self.ratios)
         return self.excess_signs(nothing, ZERO, bound)
 
 
-def _signs(
-    sides: Sequence[Table],
-    ratios: tuple[Ratios, ...],
-    sign: Callable[[exact.Number, exact.Number, exact.Number], int],
-    steps: Iterator[int],
-) -> set[int]:
-    """Return the signs from a place on, by the differences there."""
-    found: set[int] = set()
-    for _ in steps:
-        signs = {place: sign(*(side[place] for side in sides)) for place in sides[0]}
-        here, each = signs[max(signs)], set(signs.values())
-        if len(each - {0}) <= 1:
-            return found | ({here} if here else each)
-        for axis, own in enumerate(ratios):
-            last = len(own) - 1
-            slices = [
-                {p[:axis] + p[axis + 1 :]: n for p, n in side.items() if p[axis] == last}
-                for side in sides
-            ]
-            found |= _signs(slices, ratios[:axis] + ratios[axis + 1 :], sign, steps)
-            sides = [_along(side, axis, own, next_differences) for side in sides]
-    raise too_large(f"{MAX_STEPS} places beyond the window were compared", "another budget")
+def at_each(*signs: list[int]) -> Iterator[tuple[int, ...]]:
+    """Yield the signs of functions at each number; the last ones go on.
 
-
-def _along(
-    table: Table,
-    axis: int,
-    ratios: Ratios,
-    change: Callable[[Sequence[exact.Number], Ratios], Sequence[exact.Number]],
-) -> Table:
-    """Return a table where each line along an axis is replaced."""
-    lines: dict[Place, list[exact.Number]] = {}
-    for place in sorted(table):
-        lines.setdefault(place[:axis] + place[axis + 1 :], []).append(table[place])
-    return {
-        (*rest[:axis], k, *rest[axis:]): number
-        for rest, line in lines.items()
-        for k, number in enumerate(change(line, ratios))
-    }
+    >>> list(at_each([1, 0], [0, 1, -1]))
+    [(1, 0), (0, 1), (0, -1)]
+    """
+    for n in range(max(map(len, signs))):
+        yield tuple(each[min(n, len(each) - 1)] for each in signs)

@@ -17,7 +17,6 @@ conjunctions of P and D tell which, and only below a negation states are taken t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 from typing import TYPE_CHECKING, Final, assert_never
 
 import numpy as np
@@ -25,7 +24,7 @@ import numpy as np
 from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.chain.sets import distinct
 from dpcheck.check.values.comparisons import holds
-from dpcheck.exact import Number, as_fraction_parts, compare, excess_sign
+from dpcheck.exact import Number, add, as_fraction_parts, compare, excess_sign, subtract
 from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic import formulas as f
 
@@ -67,7 +66,7 @@ class Truths:
         self._everywhere: dict[int, tuple[f.StateFormula, BoolArray]] = {}
         self._known: dict[int, tuple[f.PathFormula, dict[int, Number]]] = {}
         self._bounded: dict[int, tuple[f.PathFormula, dict[int, Bounds]]] = {}
-        self._alike: dict[int, tuple[f.PathFormula, int]] = {}
+        self._sums: dict[int, tuple[f.PathFormula, dict[int, ExponentialSum]]] = {}
         self._estimated: dict[int, tuple[f.PathFormula, FloatBounds | None]] = {}
 
     def at(self, formula: f.StateFormula, states: IntArray) -> BoolArray:
@@ -262,6 +261,8 @@ class Truths:
 
     def _is_violating(self, formula: f.Private, *pair: int) -> bool:
         """Return whether a pair violates a formula D, with all that its states stand for."""
+        from dpcheck.check.formulas.beyond import at_each
+
         bounds = self.bounds(formula.path, np.array(pair, np.int64))
         first, second = map(self._with_lumped, bounds, pair)
         verdict = _is_violated(formula, first, second)
@@ -270,22 +271,22 @@ class Truths:
         if self.chain.lumped.keys().isdisjoint(pair):
             p, q = self.probabilities(formula.path, np.array(pair, np.int64))
             return bool(_is_violated(formula, (p, p), (q, q)))
-        one, other = (self._beyond(formula.path, state, pair) for state in pair)
+        one, other = (self._beyond(formula.path, state) for state in pair)
         budget = formula.epsilon, formula.delta
-        ways = one.excess_signs(other, *budget), other.excess_signs(one, *budget)
-        if {1} in ways:
-            return True
-        if 1 in ways[0] | ways[1]:
-            raise LimitReached(BEYOND)
-        return False
+        there, back = one.excess_signs(other, *budget), other.excess_signs(one, *budget)
+        return _same_everywhere([1 in signs for signs in at_each(there, back)])
 
     def _with_lumped(self, bounds: Bounds, state: int) -> Bounds:
         """Return bounds of the probabilities at all states that a state stands for.
 
         It has their mean: where that is 0 or 1, all are.
         """
-        is_sure = bounds[0] == bounds[1] and bounds[0] in {0, 1}
-        return bounds if is_sure or state not in self.chain.lumped else (0, 1)
+        lumped, (low, high) = self.chain.lumped.get(state), bounds
+        if lumped is None or (low == high and low in {0, 1}):
+            return bounds
+        error = lumped.error
+        low, high = subtract(low, error), add(high, error)
+        return low if compare(low, 0) > 0 else 0, high if compare(high, 1) < 0 else 1
 
     def _satisfying(self, formula: f.ProbabilityIs, states: IntArray) -> BoolArray:
         """Return where the probability is as a P formula asks, among states [n]."""
@@ -307,60 +308,46 @@ class Truths:
 
     def _satisfies_beyond(self, formula: f.ProbabilityIs, state: int) -> bool:
         """Return whether a P formula holds at all that a state stands for."""
-        p = self._beyond(formula.path, state, (state,))
-        truths = [
-            {holds(comparison, sign) for sign in p.signs_above(bound)}
-            for comparison, bound in formula.relations
-        ]
-        if {False} in truths:
-            return False
-        if {True, False} in truths:
-            raise LimitReached(BEYOND)
-        return True
+        from dpcheck.check.formulas.beyond import at_each
 
-    def _beyond(self, path: f.PathFormula, state: int, pair: Sequence[int]) -> ExponentialSum:
+        p = self._beyond(formula.path, state)
+        comparisons, bounds = zip(*formula.relations, strict=True)
+        signs = at_each(*map(p.signs_above, bounds))
+        return _same_everywhere([all(map(holds, comparisons, each)) for each in signs])
+
+    def _beyond(self, path: f.PathFormula, state: int) -> ExponentialSum:
         """Return the probabilities of a path formula at all that a state stands for.
 
-        That is for all lengths of the gaps that one of a pair does not know, or both.
         Raises `LimitReached` where these are not known to be such a sum: it may be one where more
-        of the gaps are known.
+        numbers are inside of the window.
         """
-        like = next(self.chain.lumped[each] for each in pair if each in self.chain.lumped)
-        alike, lumped = self._alike_from(path), self.chain.lumped.get(state)
-        firsts = [like.apart - len(gap.ratios) + 1 for gap in like.gaps]
-        if not firsts or any(n < g.first(alike) for n, g in zip(firsts, like.gaps, strict=True)):
-            raise LimitReached(BEYOND)
-        places = list(product(*(range(len(gap.ratios)) for gap in like.gaps)))
-        lengths = ([a + b for a, b in zip(firsts, place, strict=True)] for place in places)
-        states = [state if lumped is None else lumped.known(each) for each in lengths]
-        if None in states:
-            raise LimitReached(BEYOND)
         from dpcheck.check.formulas.beyond import ExponentialSum
 
-        values = self.probabilities(path, np.array(states, np.int64))
-        return ExponentialSum(
-            dict(zip(places, values, strict=True)), tuple(gap.ratios for gap in like.gaps)
+        found = self._sums.setdefault(id(path), (path, {}))[1]
+        lumped = self.chain.lumped.get(state)
+        if lumped is None or not lumped.near or not self._are_settled(path):
+            raise LimitReached(BEYOND)
+        if state not in found:
+            values = self.probabilities(path, np.array(lumped.near, np.int64))
+            found[state] = ExponentialSum(tuple(values), lumped.ratios)
+        return found[state]
+
+    def _are_settled(self, path: f.PathFormula) -> bool:
+        """Return whether the formulas inside of a path are alike near the window and beyond."""
+        inner = list(f.outermost_numbers(path))
+        everywhere = [self.everywhere(each) for each in inner]
+        return all(
+            bool(lumped.near) and all(truth[near] == truth[state] for near in lumped.near)
+            for truth in everywhere
+            for state, lumped in self.chain.lumped.items()
         )
 
-    def _alike_from(self, path: f.PathFormula) -> int:
-        """Return the least length of gaps that formulas inside of a path do not tell apart.
 
-        Raises `LimitReached` where that is not known: a state without a law tells no lengths.
-        """
-        if id(path) in self._alike:
-            return self._alike[id(path)][1]
-        found = 1
-        for inner in f.outermost_numbers(path):
-            truth = self.everywhere(inner)
-            for state, lumped in self.chain.lumped.items():
-                if not lumped.gaps:
-                    raise LimitReached(BEYOND)
-                for lengths in product(range(found, lumped.apart + 1), repeat=len(lumped.gaps)):
-                    known = lumped.known(lengths)
-                    if known is not None and truth[known] != truth[state]:
-                        found = max(found, min(lengths) + 1)
-        self._alike[id(path)] = path, found
-        return found
+def _same_everywhere(truths: Sequence[bool]) -> bool:
+    """Return what is true of all numbers beyond a window; raises `LimitReached` if some differ."""
+    if len(set(truths)) > 1:
+        raise LimitReached(BEYOND)
+    return truths[0]
 
 
 def _key(bounds: Bounds) -> object:

@@ -16,9 +16,8 @@ forgets them: there are hardly more states than inputs then.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,12 +38,10 @@ from dpcheck.explore.runs.explorer import explored_runs
 from dpcheck.explore.runs.liveness import Flow
 from dpcheck.explore.runs.program_points import Cut
 from dpcheck.explore.sampling.distributions import Supports
+from dpcheck.limits import Limits
 from dpcheck.model.program import Output, Sample
 from dpcheck.records import dataclass
 from dpcheck.source import Span
-
-if TYPE_CHECKING:
-    from dpcheck.explore.runs.to_come import Key, ToCome
 
 SLICE = 1 << 16
 """About how many inputs are explored together; noisy max 4x20 in three slices takes 0.82 of the CPU
@@ -69,8 +66,8 @@ class Visible:
     """The states of a chain: inputs first, then those after outputs.
 
     rows: of all n_states, then †, then `diverged` if some run gets there. shown: the states after
-    outputs by their cut points, in increasing order; to_come: what follows these. places:
-    [n_states] an index into `spans`, the statement a state was first made by.
+    outputs by their cut points, in increasing order. places: [n_states] an index into `spans`, the
+    statement a state was first made by.
     """
 
     rows: Rows
@@ -78,7 +75,6 @@ class Visible:
     shown: dict[Cut, raw_graph.Discovered]
     places: IntArray
     spans: tuple[Span, ...]
-    to_come: dict[Cut, ToCome]
     labelled: Labelled | None = None
 
 
@@ -94,7 +90,7 @@ def visible_runs(starts: raw_graph.Starts) -> Visible:
             return _in_slices(starts, supports)
         except raw_graph.SharedStates:
             pass
-    return _contracted(*explored_runs(raw_graph.RawStates(starts), supports), starts)
+    return _contracted(*explored_runs(raw_graph.RawStates(starts), supports), starts.limits)
 
 
 def _are_remembered(starts: raw_graph.Starts) -> bool:
@@ -138,25 +134,20 @@ def _in_slices(starts: raw_graph.Starts, supports: Supports) -> Visible:
     joined, n_known = _Joined(starts.n_inputs), 0
     for some in slices:
         states = raw_graph.RawStates(starts.some(some, raw_graph.Apart(names, n_known)))
-        joined.add(some, _contracted(*explored_runs(states, supports), starts))
+        joined.add(some, _contracted(*explored_runs(states, supports), starts.limits))
         n_known = states.n_counted - states.n_shared
     return joined.whole()
 
 
-def _contracted(raw_rows: Rows, raw: raw_graph.RawGraph, starts: raw_graph.Starts) -> Visible:
+def _contracted(raw_rows: Rows, raw: raw_graph.RawGraph, limits: Limits) -> Visible:
     """Return what is seen of a raw graph: states that are not silent."""
     visible = np.flatnonzero(~raw.silent[:-1])
-    most: dict[Key, IntArray] = {}
-    if starts.tails is not None:
-        from dpcheck.explore.runs.to_come import most_to_come
-
-        most = most_to_come(raw_rows, raw.draws, starts.flow.nodes, starts.tails)
     rows = eliminated(
         raw_rows,
         silent=raw.silent,
         wanted=visible,
         diverged=raw.stopped + 1,
-        tick=starts.limits.check_time,
+        tick=limits.check_time,
         n_more=2,
     )
     number = np.full(raw.stopped + 2, -1, np.int64)
@@ -167,14 +158,10 @@ def _contracted(raw_rows: Rows, raw: raw_graph.RawGraph, starts: raw_graph.Start
         for cut, states in raw.cuts.items()
         if cut[0] == "shown"
     }
-    to_come = {
-        cut: Counter({key: int(each[raw.cuts[cut].numbers].max()) for key, each in most.items()})
-        for cut in shown
-    }
     labelled = None if raw.labelled is None else Labelled(raw, number)
     places = raw.places[visible]
     whole = with_sinks(rows, number)
-    return Visible(whole, len(visible), shown, places, raw.spans, to_come, labelled)
+    return Visible(whole, len(visible), shown, places, raw.spans, labelled)
 
 
 class _Joined:
@@ -185,7 +172,6 @@ class _Joined:
         self.n_states = n_inputs
         self.tables: dict[Cut, raw_graph.StatesAtPoint] = {}
         self.spans: dict[Span, int] = {}
-        self.to_come: dict[Cut, ToCome] = {}
         self.places = [np.zeros(n_inputs, np.int64)]
         self.parts: list[_Slice] = []
 
@@ -204,7 +190,6 @@ class _Joined:
             number[states.numbers] = table.numbers[local]
             is_new[states.numbers] = False
             is_new[states.numbers[new]] = True
-            self.to_come[cut] = self.to_come.get(cut, Counter()) | seen.to_come[cut]
         self.parts.append(_Slice(seen.rows, len(inputs), number, is_new))
 
     def whole(self) -> Visible:
@@ -222,7 +207,7 @@ class _Joined:
             for cut, table in self.tables.items()
         }
         places = np.concatenate(self.places)
-        return Visible(rows, n, shown, places, tuple(self.spans), self.to_come)
+        return Visible(rows, n, shown, places, tuple(self.spans))
 
 
 @dataclass(frozen=True, eq=False)

@@ -387,6 +387,8 @@ def _unbounded(row: BuiltIn, supports: Supports, values: list[Value], span: Span
         for arrival, share in tails.arriving(state, ratio, span, is_above=code == high):
             codes.append(arrival)
             numbers.append(multiply(chance, share))
+    if compare(beyond, tails.most_beyond) > 0:
+        tails.most_beyond = beyond
     return whole_weights(codes, numbers, span, supports.table)
 
 

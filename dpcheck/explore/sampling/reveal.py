@@ -89,8 +89,7 @@ def resolving(
     """Return the number of each row's distribution [n_rows] of how far wide numbers are apart.
 
     From each that is moved that matters, up to how far any is, for others on that side, and for
-    itself where it stays in a variable. So it is drawn alike where runs are compared. Where nothing
-    is added, gaps between those beyond the window and others are resolved, as far as it says.
+    itself where it stays in a variable. So it is drawn alike where runs are compared.
     """
     group, (moved, stays, *added) = tails.wide.arriving[node], distribution.arguments
     stay = bool((evaluated(stays, frame, supports.table) == TRUE).all())
@@ -98,36 +97,25 @@ def resolving(
         low, high = _added(added, frame, supports.table)
     except Fault as mistake:
         return np.full(frame.n_rows, supports.table.fault(mistake))
-    reach = high - low if added else tails.window.apart
     tails.farthest = max(high - low, tails.farthest)
-    if added:
-        tails.moved[node] = max((high - low) * stay, tails.moved.get(node, 0))
+    if stay:
+        tails.moved[node] = max(high - low, tails.moved.get(node, 0))
     names = [name for name in tails.wide.groups[group] if name in live]
     is_moved = [name in set(reads(moved)) for name in names]
     columns = [frame[name] for name in (TAIL_STATE, *names)]
     first, of_row = distinct_rows(columns)
     known, found = supports.known("resolve", distribution.span), []
-    ends = tails.window.low, tails.window.high
     for state, *codes in zip(*(column[first].tolist() for column in columns), strict=True):
-        there = [code for code in codes if code < PLAIN]
         starts = {
             (code, way)
             for code, is_one in zip(codes, is_moved, strict=True)
             for way, far in ((1, high), (-1, -low))
             if is_one and far and code < PLAIN
-            if stay or any(way * (other - code) > 0 for other in there)
+            if stay or any(way * (other - code) > 0 for other in codes if other < PLAIN)
         }
-        if not added:  # from each, away from the window, to others beyond it
-            starts = {
-                (code, way)
-                for code in there
-                for way, near, far in ((1, *ends), (-1, *ends[::-1]))
-                if way * code >= way * near
-                and any(way * other > max(way * code, way * far) for other in there)
-            }
-        key = (state, reach, *(each for start in sorted(starts) for each in start))
+        key = (state, high - low, *(each for start in sorted(starts) for each in start))
         if key not in known:
-            ways = tails.states.resolving(state, reach, sorted(starts))
+            ways = tails.states.resolving(state, high - low, sorted(starts))
             drawn, chances = zip(*ways, strict=True)
             weights = whole_weights(list(drawn), chances, distribution.span, supports.table)
             known[key] = supports.add(weights)

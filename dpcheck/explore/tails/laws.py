@@ -32,8 +32,8 @@ too: a gap that is not known is 2b + 1 long there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate, pairwise
+from collections.abc import Iterator, Mapping
+from itertools import accumulate
 from math import comb
 from typing import Final
 
@@ -154,12 +154,6 @@ def resolved(
         left = reach - b - 1 if after.is_known(gap) else 0
         for one, chance, rest in resolved(after, gap + step, left, step):
             yield one, multiply(mass, chance), rest
-
-
-def known_levels(steps: Sequence[int]) -> Levels:
-    """Return levels so many steps beyond the window, ascending."""
-    bases = tuple(after - before - 1 for before, after in pairwise((0, *steps)))
-    return Levels(bases, {(0,) * len(bases): 1})
 
 
 def _lengths(law: Law, gap: int, base: int, reach: int) -> Iterator[tuple[int, Law, Number]]:

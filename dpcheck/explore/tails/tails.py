@@ -23,7 +23,6 @@ from dpcheck.explore.tails.laws import (
     Levels,
     Place,
     Ratios,
-    known_levels,
     places,
     resolved,
     with_level,
@@ -48,8 +47,7 @@ class Window:
     """All integers from `low` to `high`; none if it is empty.
 
     Numbers that are shown are known in a wider window, by `margin` at each end; `ratios` are those
-    of the laws that they have beyond it, the greatest first. All that numbers meet lies `apart` or
-    more inside of the window, and after each output gaps beyond it that are no longer are known.
+    of the laws that they have beyond it, the greatest first.
 
     >>> Window().with_values(3, 5).with_values(4, 7).shown
     (3, 7)
@@ -59,7 +57,6 @@ class Window:
     high: int = 0
     margin: int = 0
     ratios: Ratios = ()
-    apart: int = 0
 
     @property
     def shown(self) -> tuple[int, int]:
@@ -81,11 +78,10 @@ class Window:
         every = sorted({*self.ratios, *ratios}, key=cmp_to_key(compare), reverse=True)
         return replace(self, ratios=tuple(every))
 
-    def farther(self, least: int) -> Window:
-        """Return a window with more than twice `apart`, and at least so much; shown is then met."""
-        low, high = self.shown if self.margin else (self.low + self.apart, self.high - self.apart)
-        apart = max(2 * self.apart + 3, least)
-        return replace(self, low=low - apart, high=high + apart, margin=0, apart=apart)
+    def wider(self) -> Window:
+        """Return a window that is about twice as wide, and holds all that is shown."""
+        more = 3 + (self.high - self.low) // 2 + self.margin
+        return replace(self, low=self.low - more, high=self.high + more, margin=0)
 
     def widened(self, least: int = 0) -> Window:
         """Return a window with more than twice the margin, and at least so much."""
@@ -176,46 +172,18 @@ class TailStates:
         self.arrivals: list[Arrival] = []
         self._numbers: dict[tuple[object, ...], int] = {}
         self._settled: dict[tuple[int, ...], tuple[int, ...]] = {}
+        self.most_beyond: Number = 0  # the largest probability of a draw to lie beyond
         self.ratios: dict[Span, set[Number]] = {}  # of what is drawn at a place
         self._number(TailState(Tail(), Tail()))
 
     def _number(self, state: TailState) -> int:
-        key = _key(state.above.levels, state.below.levels)
+        ends = state.above.levels, state.below.levels
+        key = tuple((each.bases, frozenset(each.law.items())) for each in ends)
         found = self._numbers.get(key)
         if found is None:
             found = self._numbers[key] = len(self.states)
             self.states.append(state)
         return found
-
-    def n_unknown(self, state: int) -> int:
-        """Return how many gaps are not known, beyond both ends."""
-        ends = self.states[state].above.levels, self.states[state].below.levels
-        return sum(not each.is_known(gap) for each in ends for gap in range(len(each.bases)))
-
-    def known(
-        self, state: int, lengths: Iterator[int], anchors: tuple[int, int]
-    ) -> tuple[int, dict[int, int]] | None:
-        """Return the state where gaps that are not known have some lengths, and all codes.
-
-        anchors: from where the first gap is counted, above and below, inside of the window. The
-        codes are by those that numbers beyond have in the other state. None if no run gets there.
-        """
-        found, codes = [], dict[int, int]()
-        ends = (1, self.window.high), (-1, self.window.low)
-        tails = self.states[state].above, self.states[state].below
-        for (sign, end), tail, anchor in zip(ends, tails, anchors, strict=True):
-            at = before = end
-            for gap, steps in enumerate(tail.levels.codes):
-                here = end + sign * steps
-                if tail.levels.is_known(gap):
-                    at += here - before
-                else:
-                    at = (at if gap else anchor) + sign * next(lengths)
-                codes[here], before = at, here
-            beyond = (sign * (codes[end + sign * steps] - end) for steps in tail.levels.codes)
-            found.append(known_levels([steps for steps in beyond if steps > 0]))
-        number = self._numbers.get(_key(*found))
-        return None if number is None else (number, codes)
 
     def shown(self, state: int, step: int, others: Sequence[int]) -> Levels | None:
         """Return the law of a number that is so many steps beyond the window.
@@ -342,8 +310,9 @@ class Tails:
         """Start where nobody is beyond the window."""
         self.wide, self.window, self.table = wide, window, table
         self.states = TailStates(window)
+        self.met = Window()  # all that wide numbers may meet
         self.farthest = 0  # that any is moved at once
-        self.moved: dict[int, int] = {}  # by node with sums, how far those that are kept
+        self.moved: dict[int, int] = {}  # by node, how far those are that stay in variables
         self.has_sure_kinds = True  # positive for all values of a parameter: see `reveal`
 
     @property
@@ -361,9 +330,9 @@ class Tails:
         for guard in self.wide.guards.get(node, ()):
             met = with_codes(met, evaluated(guard, frame, self.table), self.table)
         if met.low <= met.high:
-            more = self.farthest + self.window.apart
-            met = Window(met.low - more, met.high + more)
-        needed = self.window.with_values_of(met)
+            met = Window(met.low - self.farthest, met.high + self.farthest)
+        self.met = self.met.with_values_of(met)
+        needed = self.window.with_values_of(self.met)
         if needed != self.window:
             raise WindowTooSmall(needed)
 
@@ -482,11 +451,6 @@ def _moved(before: Iterable[int], after: Iterable[int], sign: int) -> dict[int, 
     """Return the new steps beyond an end, for those that changed."""
     pairs = zip(before, after, strict=True)
     return {sign * old: sign * new for old, new in pairs if old != new}
-
-
-def _key(*ends: Levels) -> tuple[object, ...]:
-    """Return what equal tails beyond both ends have in common."""
-    return tuple((each.bases, frozenset(each.law.items())) for each in ends)
 
 
 def state_column(group: int) -> str:

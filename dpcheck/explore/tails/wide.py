@@ -7,7 +7,7 @@ other numbers they are compared with have to lie in the window; those are the *g
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Final, assert_never
 
 from dpcheck.diagnostics.mistakes import Mistake
@@ -47,7 +47,7 @@ from dpcheck.model.program import (
     Weighted,
     unbounded_policy,
 )
-from dpcheck.records import dataclass, replace
+from dpcheck.records import dataclass
 from dpcheck.source import Span
 
 Names = frozenset[str]
@@ -63,7 +63,7 @@ class Wide:
     values have to lie in the window while that node runs. sums: by node, for each group the numbers
     in sums, and all that is added to them. touching: by node, the groups it reads or writes.
     arriving: the nodes that draw a wide variable (and do not copy one), or how far some are apart
-    (see `with_gaps_resolved`), with their group. showing: those that output one.
+    (see `with_sums_resolved`), with their group. showing: those that output one.
     """
 
     groups: tuple[tuple[str, ...], ...]
@@ -136,55 +136,36 @@ def with_numbers_revealed(nodes: tuple[Node, ...], wide: Wide) -> tuple[Node, ..
         parts: dict[str, Expr] = {}
         value = _in_parts(node.value, parts, k)
         shown = {name for name, part in parts.items() if _Uses(drawn).holds(part)}
-        steps: list[Sample | Assign] = []
-        for name in sorted(parts, key=shown.__contains__):  # wide ones last
-            reveal = Parametric("reveal", (parts[name],), None, node.span)
+        after = len(result)
+        result.append(Output(value, node.next, node.span))
+        for name in sorted(parts, key=shown.__contains__, reverse=True):  # wide ones last
             if name in shown:
-                steps.append(Sample(name, reveal, None, 0, node.span))
+                reveal = Parametric("reveal", (parts[name],), None, node.span)
+                result.append(Sample(name, reveal, None, after, node.span))
             else:
-                steps.append(Assign(name, parts[name], None, 0, node.span))
-        _insert(result, k, steps, Output(value, node.next, node.span))
+                result.append(Assign(name, parts[name], None, after, node.span))
+            after = len(result) - 1
+        result[k] = Branch(Const(True, node.span), after, after, False, node.span)
     return tuple(result)
 
 
-def with_gaps_resolved(
-    nodes: tuple[Node, ...], wide: Wide, live: Sequence[Iterable[str]] | None
-) -> tuple[Node, ...]:
+def with_sums_resolved(nodes: tuple[Node, ...], wide: Wide) -> tuple[Node, ...]:
     """Return the nodes where gaps between wide numbers are resolved before these are in sums.
 
     What is drawn, by the distribution `resolve`, is how far they are apart, as far as sums tell. It
-    reads the numbers in sums, whether these stay in a variable, and what is added. With the
-    variables that are `live` before each node it is also drawn, with nothing added, of those that
-    are kept after an output, whose value is known before.
+    reads the numbers in sums, whether these stay in a variable, and what is added.
     """
     result = list(nodes)
-    for k, node in enumerate(nodes):
-        last, span = node, node.span
-        steps: list[Sample | Assign] = []
-
-        def resolve(*arguments: Expr, k: int = k, span: Span = span) -> Sample:
-            return Sample(f"apart~{k}", Parametric("resolve", arguments, None, span), None, 0, span)
-
-        stays = Const(not isinstance(node, Branch | Output), span)
-        steps += [resolve(moved, stays, *added) for moved, *added in wide.sums.get(k, {}).values()]
-        if live is not None and isinstance(node, Output):
-            kept = [sorted(set(names) & set(live[node.next])) for names in wide.groups]
-            after = [tuple(Var(name, span) for name in names) for names in kept if len(names) > 1]
-            if after:
-                steps.append(Assign(f"shown~{k}", node.value, None, 0, span))
-                steps += [resolve(Apply("tuple", each, span), stays) for each in after]
-                last = replace(node, value=Var(f"shown~{k}", span))
-        if steps:
-            _insert(result, k, steps, last)
+    for k, sums in wide.sums.items():
+        node, after = nodes[k], len(result)
+        result.append(node)
+        stays = Const(not isinstance(node, Branch | Output), node.span)
+        for moved, *added in sums.values():
+            resolve = Parametric("resolve", (moved, stays, *added), None, node.span)
+            result.append(Sample(f"apart~{k}", resolve, None, after, node.span))
+            after = len(result) - 1
+        result[k] = Branch(Const(True, node.span), after, after, False, node.span)
     return tuple(result)
-
-
-def _insert(nodes: list[Node], k: int, steps: Iterable[Sample | Assign], last: Node) -> None:
-    """Let steps, and then a last one, follow each other in place of a node."""
-    first, span = len(nodes), nodes[k].span
-    nodes += [replace(step, next=first + i) for i, step in enumerate(steps, start=1)]
-    nodes.append(last)
-    nodes[k] = Branch(Const(True, span), first, first, False, span)
 
 
 def _in_parts(value: Expr, parts: dict[str, Expr], node: int) -> Expr:

@@ -14,7 +14,7 @@ from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.runs import RunMistake
 from dpcheck.explore import Explored, MistakesFound
 from dpcheck.explore.explored import with_less_told
-from dpcheck.explore.tails.tails import Window, WindowTooSmall
+from dpcheck.explore.tails.tails import WindowTooSmall
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic.claims import Claim, ForAll, QuantityValue
 from dpcheck.model.program import Mechanism, Target
@@ -29,10 +29,10 @@ from dpcheck.pipeline.claims.shown_numbers import (
 from dpcheck.records import dataclass, field, replace
 from dpcheck.resolve import ResolvedCheck
 
-MAX_WIDER = 4
-"""How often more is known beyond the window for formulas inside of a path.
+MAX_WIDER = 3
+"""How often the window is made twice as wide for formulas inside of a path.
 
-That leads to 45 integers; a formula that depends on more would with every window.
+From 3 integers that leads to 37; a formula that depends on more would with every window.
 """
 
 MAX_WIDENED = 16
@@ -213,11 +213,6 @@ def _told_in_kinds(
 def _decided_with_memory(ready: Ready, limits: Limits) -> tuple[Outcome, Ready]:
     """Return the outcome, in a window beyond which it is the same for all hidden numbers."""
     check, explorations = ready.check, ready.explorations
-    shown, memory = ready.explored.window, ready.explored.memory
-    if shown is not None and memory is not None and memory.apart:
-        # Another claim's: what this one reads of shown numbers has to be met before any gap.
-        explorations.widen(check, Window())
-        ready = made_ready(check, explorations, limits)
     for n_tried in range(MAX_WIDENED + 1):
         ready = without_kinds(ready, limits)
         try:
@@ -230,8 +225,7 @@ def _decided_with_memory(ready: Ready, limits: Limits) -> tuple[Outcome, Ready]:
             if limit == TOO_FAR and window is not None and n_tried < MAX_WIDENED:
                 explorations.widen(check, window.widened())
             elif limit == BEYOND and memory is not None and n_tried < MAX_WIDER:
-                least = max((each.least for each in ready.chain.lumped.values()), default=0)
-                explorations.widen(check, memory.farther(least))
+                explorations.widen(check, memory.wider())
             else:
                 return outcome, ready
         ready = made_ready(check, explorations, limits)
