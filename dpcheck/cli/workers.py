@@ -363,6 +363,10 @@ class _Worker(Generic[T]):
 # --- in the worker -------------------------------------------------------------------------
 
 
+_NOT_EVEN_AN_ERROR = "error return without exception set"
+"""What Python says, as a `SystemError`, where the last bytes are taken and an error finds none."""
+
+
 def _work(
     work: Work[T], heard: Sequence[T], limits: RunLimits, telling: int, complaining: int
 ) -> NoReturn:
@@ -375,10 +379,13 @@ def _work(
         status = 0
     except MemoryError:
         status = _OUT_OF_MEMORY
-    except BaseException:  # noqa: BLE001 - it must not go on as a second parent
-        import traceback
+    except BaseException as error:  # noqa: BLE001 - it must not go on as a second parent
+        if limits.max_memory is not None and str(error) == _NOT_EVEN_AN_ERROR:
+            status = _OUT_OF_MEMORY
+        else:
+            import traceback
 
-        os.write(complaining, traceback.format_exc().encode())
+            os.write(complaining, traceback.format_exc().encode())
     finally:
         os._exit(status)
 

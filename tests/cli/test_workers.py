@@ -128,6 +128,10 @@ def tuples_in_tuples():
         nested = (nested,)
 
 
+def no_room_for_an_error():
+    raise SystemError("error return without exception set")
+
+
 def no_step():
     pass
 
@@ -151,8 +155,14 @@ def test_an_exception_in_a_worker_is_told_with_its_trace():
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is bounded by the kernel")
 @pytest.mark.parametrize(
     "step",
-    [lambda: bytearray(1 << 30), too_long_power, lambda: list(range(1 << 28)), tuples_in_tuples],
-    ids=["python", "gmp", "small objects", "to the last byte"],
+    [
+        lambda: bytearray(1 << 30),
+        too_long_power,
+        lambda: list(range(1 << 28)),
+        tuples_in_tuples,
+        no_room_for_an_error,
+    ],
+    ids=["python", "gmp", "small objects", "to the last byte", "and no error"],
 )
 def test_memory_that_is_not_given_ends_python_and_c_libraries_alike(step):
     found = stops(RunLimits(max_memory=200 << 20), step, no_step)
