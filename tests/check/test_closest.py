@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from tests.checking import check_text
 from tests.explain.explaining import answers, random_rows, seeded, table_model
 
 
@@ -35,3 +36,26 @@ def test_no_pair_comes_closer(n_inputs, seed, delta, tmp_path):
     names = text.removeprefix("tightest: ").split(",")[0].split(" against ")
     p, q = (chances[int(name.removeprefix("x = "))] for name in names)
     assert best == (p - 50 * q if delta else p / q)
+
+
+def test_an_event_with_several_outputs_is_not_told_as_one_of_them():
+    """Of 5 and 6, which are possible from c = 1 alone, each has half of the δ."""
+    text = """
+mechanism m {
+  input c in 0..1
+  adjacent all
+  y ~ {5: c/4, 6: c/4, 0: 1 - c/2}
+  output y
+}
+mechanism one {
+  input c in 0..1
+  adjacent all
+  y ~ {5: c/4, 0: 1 - c/4}
+  output y
+}
+check m: dp(ln 2, 1/2)
+check one: dp(ln 2, 1/4)
+"""
+    several, one = (result["beside"][0]["text"] for result in check_text(text)["results"])
+    assert several.endswith(" and others")
+    assert one.endswith(" at output 5")
