@@ -375,3 +375,21 @@ def test_what_is_too_much_for_all_values_stays_undecided_where_none_fails():
     same = ENDLESS.replace("endless", "same").replace("if x = 0 then truth else 1/2", "truth")
     same = same[same.index("mechanism") :]
     assert verdicts(check_text(f"{ENDLESS}{same}{claims}")) == ["holds", "undecided", "undecided"]
+
+
+def test_a_budget_with_a_long_exponent_has_a_sign_but_no_power():
+    """e^budget = alpha^-(2^63) is too long to write down; that it is at least 1 is read off."""
+    text = """
+param alpha in (0, 1)
+mechanism m {
+  input x in 0..1
+  adjacent all
+  z ~ geometric(x, alpha) unbounded
+  output z >= 1
+}
+check m: dp(SIGN(2^63) * ln alpha)
+"""
+    (result,) = check_text(text.replace("SIGN", "-"))["results"]
+    assert result["verdict"] == "undecided"
+    (mistake,) = check_text(text.replace("SIGN", ""))["errors"]
+    assert mistake["code"] == "DP628"

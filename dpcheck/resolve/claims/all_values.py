@@ -269,7 +269,9 @@ def _must_be_positive(each: Asked) -> Iterator[exact.Number]:
     """Yield what is at least 0 where a bound is as it must be."""
     match each.value:
         case exact.ParamBudget() as budget if each.needed == "budget":
-            yield exact.subtract(budget.growth()[0], 1)
+            # a^n >= 1 where a >= 1, or a <= 1 for n < 0: no power is written down
+            sides = (budget.argument, 1) if budget.exponent > 0 else (1, budget.argument)
+            yield exact.subtract(*sides)
         case exact.ParamNumber(value=value) if each.needed == "probability":
             yield value
             yield exact.subtract(1, value)
