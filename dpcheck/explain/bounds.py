@@ -7,7 +7,7 @@ from functools import cmp_to_key
 
 from dpcheck.check.values.amounts import bare, bound_amount, number_amount
 from dpcheck.check.values.comparisons import holds, order
-from dpcheck.check.values.verdicts import Amount, Phrase
+from dpcheck.check.values.verdicts import Enough, Phrase, PhrasePart
 from dpcheck.exact import Extended, MinusInfinity, Number
 from dpcheck.explain.explanation import Remark, RunKind, Tight
 from dpcheck.logic.formulas import Relation
@@ -71,7 +71,7 @@ def _inputs(known: Mapping[int, Extended], lost: set[int], name: Callable[[int],
     """Return how many inputs fail and which values some of them, and some others, have."""
     bad = [state for state in known if state in lost]
     good = [state for state in known if state not in lost]
-    parts: list[str | Amount] = [f"{len(bad):,} of {len(known):,} fail: "]
+    parts: list[PhrasePart] = [f"{len(bad):,} of {len(known):,} fail: "]
     for k, state in enumerate(bad[:_INPUTS_NAMED]):
         parts += [", " * (k > 0) + f"{name(state)} (", bare(known[state]), ")"]
     if len(bad) > _INPUTS_NAMED:
@@ -83,11 +83,11 @@ def _inputs(known: Mapping[int, Extended], lost: set[int], name: Callable[[int],
 
 def _bound(word: str, relations: Sequence[Relation], values: Sequence[Extended]) -> Phrase:
     """Return the bounds within which all values are."""
-    kept = kept_by(relations, values)
+    kept = kept_by(word, relations, values)
     if not kept:
         return Phrase.of(f"no bound would do: {word} is infinite")
-    if word == "P" and kept in ([">=", "0"], ["<=", "1"]):
-        return Phrase.of(f"no bound would do: for some input it is {kept[1]}")
+    if word == "P" and "".join(map(str, kept)) in (">=0", "<=1"):
+        return Phrase.of("no bound would do: for some input it is ", kept[1])
     match [comparison for comparison, _ in relations]:
         case [">=" | ">"]:
             return Phrase.of(f"holds up to {word}", *kept)
@@ -97,21 +97,24 @@ def _bound(word: str, relations: Sequence[Relation], values: Sequence[Extended])
             return Phrase.of(f"holds as {word}", *kept)
 
 
-def kept_by(relations: Sequence[Relation], values: Sequence[Extended]) -> list[str | Amount]:
+def kept_by(
+    word: str, relations: Sequence[Relation], values: Sequence[Extended]
+) -> list[PhrasePart]:
     """Return what all values keep in place of some comparisons, as `>=1/3`; empty for nothing."""
     least, most = extremes(values)
-    lower, upper = [">=", bare(least)], ["<=", bare(most)]
-    lower = [] if isinstance(least, MinusInfinity | None) else lower
-    upper = [] if isinstance(most, MinusInfinity | None) else upper
+    low = Enough(bound_amount(least), ">=")
+    high = Enough(bound_amount(most), "<=", is_chance=word == "P")
+    lower: list[PhrasePart] = [] if isinstance(least, MinusInfinity | None) else [">=", low]
+    upper: list[PhrasePart] = [] if isinstance(most, MinusInfinity | None) else ["<=", high]
     match [comparison for comparison, _ in relations]:
         case [">=" | ">"]:
             return lower
         case ["<=" | "<"]:
             return upper
-        case _ if lower and upper and order(least, most) == 0:
-            return ["=", lower[1]]
+        case _ if lower and upper and low.amount == high.amount and isinstance(bare(least), str):
+            return ["=", low]
         case _ if lower and upper:
-            return [" in [", lower[1], ", ", upper[1], "]"]
+            return [" in [", low, ", ", high, "]"]
         case _:
             return lower or upper
 

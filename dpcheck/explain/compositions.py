@@ -13,7 +13,7 @@ from functools import cmp_to_key
 
 from dpcheck.check.quantities.privacy import EventClaim, budget_of
 from dpcheck.check.values.amounts import bare, growth_amount, number_amount
-from dpcheck.check.values.verdicts import Amount, Counterexample, OutputSequence, Phrase
+from dpcheck.check.values.verdicts import Counterexample, OutputSequence, Phrase, PhrasePart
 from dpcheck.exact import (
     Budget,
     Number,
@@ -234,7 +234,7 @@ def _remarks(kinds: Sequence[Kind], names: tuple[str, str]) -> list[Remark]:
     for k, kind in enumerate(kinds):
         often = "once" if kind.times == 1 else f"{kind.times} times"
         often = often if len(kinds) == 1 else kind.runs
-        parts: list[str | Amount] = [f"{' and '.join(dict.fromkeys(kind.names))}, {often}"]
+        parts: list[PhrasePart] = [f"{' and '.join(dict.fromkeys(kind.names))}, {often}"]
         for each in kind.classes[:_MAX_CLASSES]:
             parts += [
                 f"{': ' if len(parts) == 1 else ', '}{each.text} has factor ",
@@ -297,7 +297,7 @@ def _product(outputs: Sequence[Weighed], counts: Sequence[int]) -> Phrase:
         if q != 0 and times:
             text = exact_text(divide(p, q))
             powers.append(f"{text if text.isdigit() else f'({text})'}^{times}")
-    parts: list[str | Amount | OutputSequence] = [OutputSequence(shown), ": "]
+    parts: list[PhrasePart] = [OutputSequence(shown), ": "]
     parts += [number_amount(p_all), " against ", number_amount(q_all)]
     if q_all != 0:
         parts += [", ratio ", number_amount(divide(p_all, q_all)), f" = {' * '.join(powers)}"]

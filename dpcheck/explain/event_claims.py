@@ -25,7 +25,14 @@ from dpcheck.check.values.amounts import (
 from dpcheck.check.values.comparisons import inequality, inequality_sides
 from dpcheck.check.values.event_text import GOES_ON, STOPPED
 from dpcheck.check.values.exp_factor import EventGap
-from dpcheck.check.values.verdicts import Amount, Counterexample, OutputSequence, Phrase
+from dpcheck.check.values.verdicts import (
+    Amount,
+    Counterexample,
+    Enough,
+    OutputSequence,
+    Phrase,
+    PhrasePart,
+)
 from dpcheck.exact import Budget, Number, exact_text, excess, subtract
 from dpcheck.explain.attacker import attacker
 from dpcheck.explain.explanation import (
@@ -201,33 +208,36 @@ def _tight(
     evidence = against if complete is None else complete
     least_epsilon = quantity_amount(tight_epsilon(evidence, delta).value)
     least_delta = quantity_amount(tight_delta(evidence, epsilon).value)
-    sign = " >= " if complete is None else " = "
-    name = f"{_name_of_epsilon(delta)}{sign}"
     why = f", {reason}" if least_epsilon.exact == "inf" else ""
-    if complete is None and delta == 0 and subject.value is not None:
-        name, least_epsilon = "epsilon = ", subject.value
-    name_of_delta = f"{why}; delta({exact_text(epsilon)}){sign}"
-    return Tight(
-        Phrase.of(name, least_epsilon, name_of_delta, least_delta), least_epsilon, least_delta
-    )
+    is_known = complete is not None
+    known_delta = _least(f"delta({exact_text(epsilon)})", least_delta, is_known=is_known)
+    if not is_known and delta == 0 and subject.value is not None:
+        least_epsilon, is_known = subject.value, True
+    known_epsilon = _least(_name_of_epsilon(delta), least_epsilon, is_known=is_known)
+    text = Phrase.of(*known_epsilon, f"{why}; ", *known_delta)
+    return Tight(text, least_epsilon, least_delta)
+
+
+def _least(name: str, amount: Amount, *, is_known: bool = True) -> list[PhrasePart]:
+    """Return the least value of ε or δ, or that it is not less."""
+    if amount.enclosure is not None and amount.enclosure[1] == "inf":
+        return [f"{name} >= {amount.enclosure[0]}"]
+    is_chance = name.startswith("delta")
+    return [Enough(amount, "<=", name, is_chance)] if is_known else [f"{name} >= ", amount]
 
 
 def asked_tight(subject: Subject, epsilon: Budget, delta: Number) -> Tight | None:
     """Return the least ε at the claim's δ, and the least δ at its ε, as far as they are known."""
     span = subject.claim.span
-    name_of_delta = f"delta({exact_text(epsilon)}) = "
     least_epsilon = subject.ask(QuantityValue(TightEpsilon(delta, span), span))
     least_delta = None
     if not subject.is_window:
         least_delta = subject.ask(QuantityValue(TightDelta(epsilon, span), span))
-    parts: list[str | Amount] = []
-    ends = None if least_epsilon is None else least_epsilon.enclosure
-    if ends is not None and ends[1] == "inf":
-        parts += [f"{_name_of_epsilon(delta)} >= {ends[0]}"]
-    elif least_epsilon is not None:
-        parts += [_name_of_epsilon(delta), " = ", least_epsilon]
+    parts: list[PhrasePart] = []
+    if least_epsilon is not None:
+        parts += _least(_name_of_epsilon(delta), least_epsilon)
     if least_delta is not None:
-        parts += ["; " * bool(parts) + name_of_delta, least_delta]
+        parts += ["; " * bool(parts), *_least(f"delta({exact_text(epsilon)})", least_delta)]
     return Tight(Phrase.of(*parts), least_epsilon, least_delta) if parts else None
 
 

@@ -19,7 +19,7 @@ from dpcheck.check.values.amounts import (
 )
 from dpcheck.check.values.comparisons import as_number, least_budget
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
-from dpcheck.check.values.verdicts import Amount, Counterexample, Phrase
+from dpcheck.check.values.verdicts import Amount, Counterexample, Enough, Phrase, PhrasePart
 from dpcheck.exact import (
     Extended,
     Number,
@@ -99,7 +99,7 @@ def _positive(formula: f.StateFormula, *, is_true: bool = True) -> f.StateFormul
 
 def _all_of(subject: Subject, formulas: Sequence[f.StateFormula]) -> Phrase:
     """Return weaker formulas in place of those that are false, as far as there are any."""
-    parts: list[str | Amount] = ["all of these: "]
+    parts: list[PhrasePart] = ["all of these: "]
     for k, each in enumerate(formulas):
         weaker = _weaker(subject, each, subject.selected)
         parts += ["; " * (k > 0), *(weaker or [f"{formula_text(each)} is false, too"])]
@@ -155,8 +155,8 @@ def _tight(formula: f.Private, gaps: Sequence[Gap]) -> Tight:
     worst = _worst(gaps, formula)
     epsilon = epsilon_amount(least_budget(_chances(gaps), formula.delta))
     delta = number_amount(excess(worst.p, worst.q, formula.epsilon))
-    first = () if epsilon.exact == "inf" else ("epsilon = ", epsilon, " or ")
-    text = Phrase.of(*first, "delta = ", delta, " would do")
+    first = () if epsilon.exact == "inf" else (Enough(epsilon, "<=", "epsilon"), " or ")
+    text = Phrase.of(*first, Enough(delta, "<=", "delta", is_chance=True), " would do")
     return Tight(text, epsilon, delta)
 
 
@@ -178,7 +178,7 @@ def _negated(
         return as_found(example)
     amount = _least_true(subject, formula, failing)
     assert amount is not None, "where the ratio is infinite, D is false"
-    text = Phrase.of("D is false for every epsilon below ", amount)
+    text = Phrase.of("D is false for every epsilon below ", Enough(amount, ">="))
     if amount.exact == "0":
         text = Phrase.of("D is true for every epsilon")
     return replace(as_found(example), tight=Tight(text, amount))
@@ -266,7 +266,7 @@ def _disjunction(subject: Subject, formula: f.Or, failing: IntArray) -> Explanat
     all_parts = "both parts" if n_parts == 2 else f"all {n_parts} parts"
     at_state = f"{subject.chain.state_text(state)}: {all_parts} are false"
     remarks = [Remark("from", Phrase.of(at_state))]
-    wider: list[list[str | Amount]] = []
+    wider: list[list[PhrasePart]] = []
     for k, part in enumerate(formula.arguments, 1):
         remarks.append(replace(_why_false(subject, part, state), label=f"part {k}"))
         where = subject.selected
@@ -293,7 +293,7 @@ def _why_false(subject: Subject, part: f.StateFormula, state: int) -> Remark:
             found = outside("P", part.relations, {own: p_here}, name)
             _, run = deciding_runs(subject, part.path, (own,), found.side)
             from_here = f" from {name(own)}" if own != state else ""
-            told: list[str | Amount] = [number_amount(p_here), from_here]
+            told: list[PhrasePart] = [number_amount(p_here), from_here]
         case f.Private():
             gap = gaps_of(truths, part.path, truths.violating(part, truths.pairs_at(states)))[0]
             _, run = deciding_runs(subject, part.path, (gap.left, gap.right), "event")
@@ -306,13 +306,13 @@ def _why_false(subject: Subject, part: f.StateFormula, state: int) -> Remark:
     return Remark("", Phrase.of(f"{text}: ", *told), run)
 
 
-def _against(subject: Subject, gap: Gap, formula: f.Private, state: int) -> list[str | Amount]:
+def _against(subject: Subject, gap: Gap, formula: f.Private, state: int) -> list[PhrasePart]:
     """Return both probabilities of a pair, the one state known, and what D allows."""
     from_left, from_right = (
         "" if end == state else f" from {subject.chain.state_text(end)}"
         for end in (gap.left, gap.right)
     )
-    parts: list[str | Amount] = [bare(gap.p), f"{from_left} against ", bare(gap.q), from_right]
+    parts: list[PhrasePart] = [bare(gap.p), f"{from_left} against ", bare(gap.q), from_right]
     ratio = ratio_amount(_event(gap))
     if ratio is not None and ratio.exact != "inf":
         parts += [", ratio ", ratio]
@@ -322,12 +322,12 @@ def _against(subject: Subject, gap: Gap, formula: f.Private, state: int) -> list
     return parts
 
 
-def _weaker(subject: Subject, part: f.StateFormula, states: IntArray) -> list[str | Amount]:
+def _weaker(subject: Subject, part: f.StateFormula, states: IntArray) -> list[PhrasePart]:
     """Return a formula like a part that is true at states [n]; empty where there is none."""
     truths, text = subject.truths, formula_text(part)
     match part:
         case f.ProbabilityIs():
-            kept = kept_by(part.relations, truths.probabilities(part.path, states))
+            kept = kept_by("P", part.relations, truths.probabilities(part.path, states))
             return ["P", *kept, text[text.index(" [ ") :]]
         case f.Private():
             gaps = gaps_of(truths, part.path, truths.pairs_at(states))
@@ -335,12 +335,13 @@ def _weaker(subject: Subject, part: f.StateFormula, states: IntArray) -> list[st
             if epsilon is None:
                 return []
             more = "" if part.delta == 0 else f", {exact_text(part.delta)}"
-            return [f"D{{{exact_text(epsilon)}{more}{text[text.index('} ') :]}"]
+            least = Enough(epsilon_amount(epsilon), "<=")
+            return ["D{", least, f"{more}{text[text.index('} ') :]}"]
         case f.Not(argument=f.Private() as private):
             smallest = _least_true(subject, private, states)
             if smallest is None or smallest.exact == "0":
                 return []
             text = formula_text(private.path)
-            return [f"!D [ {text} ] for every epsilon below ", smallest]
+            return [f"!D [ {text} ] for every epsilon below ", Enough(smallest, ">=")]
         case _:
             return []

@@ -17,7 +17,7 @@ import numpy as np
 
 from dpcheck.chain.chain import Chain
 from dpcheck.check.values.amounts import epsilon_amount
-from dpcheck.check.values.verdicts import OutputSequence, Phrase
+from dpcheck.check.values.verdicts import Enough, OutputSequence, Phrase
 from dpcheck.exact import (
     Budget,
     Number,
@@ -233,7 +233,7 @@ def _least(subject: Subject, formula: f.Private) -> Phrase | None:
         return None
     least = epsilon_amount(log(ratios[bisect_left(ratios[:-1], True, key=holds)]))
     more = "" if formula.delta == 0 else f", {exact_text(formula.delta)}"
-    return Phrase.of(f"inner D{{{least.exact}{more}}}, ", least, ": then the claim holds")
+    return Phrase.of("inner D{", Enough(least, "<="), f"{more}}}: then the claim holds")
 
 
 def _ratios(subject: Subject, formula: f.Private) -> list[Number]:

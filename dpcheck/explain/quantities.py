@@ -20,7 +20,14 @@ from dpcheck.check.values.amounts import bare, number_amount
 from dpcheck.check.values.event_text import by_value, event_parts, output_sequence
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.measures import EndValue
-from dpcheck.check.values.verdicts import Amount, Counterexample, OutputSequence, Phrase
+from dpcheck.check.values.verdicts import (
+    Amount,
+    Counterexample,
+    Enough,
+    OutputSequence,
+    Phrase,
+    PhrasePart,
+)
 from dpcheck.exact import (
     Budget,
     Number,
@@ -46,7 +53,6 @@ from dpcheck.records import replace
 
 Shown = TypeVar("Shown")
 
-Part = str | Amount | OutputSequence
 _LISTED = 4
 """Outputs that a sentence lists."""
 _MAX_WAYS = 200
@@ -144,9 +150,9 @@ def _losses(outputs: Sequence[Weighed]) -> Remark:
     return _listed("losses", losses, len(possible))
 
 
-def _listed(label: str, items: Iterable[Sequence[Part]], n_all: int) -> Remark:
+def _listed(label: str, items: Iterable[Sequence[PhrasePart]], n_all: int) -> Remark:
     """Return the first of so many items as one sentence."""
-    parts: list[Part] = []
+    parts: list[PhrasePart] = []
     for item in items:
         parts += ["; " * bool(parts), *item]
     n_more = n_all - _LISTED
@@ -172,7 +178,7 @@ def _shares(outputs: Sequence[Weighed], order: int) -> Remark | None:
             terms.append((term, each.shown))
             total = add(total, term)
     below = "q" if order == 2 else f"q^{order - 1}"
-    shares: list[list[Part]] = [
+    shares: list[list[PhrasePart]] = [
         [shown, ": ", bare(divide(term, total))] for term, shown in falling(terms)[:_LISTED]
     ]
     shares[0] += [f" of the sum of p^{order}/{below} (", bare(total), ")"]
@@ -232,9 +238,10 @@ def explain_error(
     told = f"{name(state)}: further off than {exact_text(bound)} with probability "
     outputs, run = _far_outputs(subject, errors, bound, state)
     remarks = Remark("from", Phrase.of(told, p, ", allowed ", allowed)), outputs
-    enough: list[str | Amount] = ["with the probability of failure ", number_amount(most)]
+    failure = Enough(number_amount(most), "<=", is_chance=True)
+    enough: list[PhrasePart] = ["with the probability of failure ", failure]
     if subject.value is not None and subject.value.exact != "inf":
-        enough = ["with the bound ", subject.value, ", or ", *enough]
+        enough = ["with the bound ", Enough(subject.value, "<="), ", or ", *enough]
     return Explanation(remarks=remarks, run=run, tight=Tight(Phrase.of("holds ", *enough)))
 
 
@@ -319,7 +326,7 @@ def _told(
     subject: Subject, state: int, label: str, found: Sequence[Way], said: Callable[[Walk], str]
 ) -> tuple[Remark, TracedRun | None]:
     """Return outputs, each with what is said of it, its line and its probability, and a run."""
-    items: list[tuple[Part, ...]] = []
+    items: list[tuple[PhrasePart, ...]] = []
     for shown, walk, p in found[:_LISTED]:
         origin = subject.explored.origin(walk.state)
         line = "" if origin is None else f" (line {origin.line})"

@@ -10,7 +10,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
+from decimal import (
+    MAX_EMAX,
+    MIN_EMIN,
+    ROUND_CEILING,
+    ROUND_FLOOR,
+    ROUND_HALF_EVEN,
+    Context,
+    Decimal,
+)
 from functools import partial
 from itertools import groupby
 from typing import assert_never
@@ -18,8 +26,10 @@ from typing import assert_never
 from dpcheck.check.values.verdicts import (
     OPPOSITE,
     Amount,
+    Enough,
     OutputSequence,
     Phrase,
+    PhrasePart,
     ShownEvent,
     Sides,
 )
@@ -46,6 +56,9 @@ _SEQUENCE_SHOWN = 600
 
 _LONG_NUMBER = re.compile(rf"(?:(?<![\w.])|(?<=\.\.))-?\d[\d/]{{{_LONGEST},}}(?!\w|\.\d)")
 _RATIONAL = re.compile(r"-?\d+(/\d+)?")
+_UNREADABLE = re.compile(r"\^\(|ln\(.*exp")
+"""Exact values that no claim may contain: with roots, and logarithms of powers of e."""
+_ROUNDING = {"": ROUND_HALF_EVEN, "<=": ROUND_CEILING, ">=": ROUND_FLOOR}
 
 # --- numbers -------------------------------------------------------------------------------
 
@@ -188,12 +201,39 @@ def _digits_apart(amounts: Sequence[Amount]) -> int | None:
     return None
 
 
+def enough_text(found: Enough, written: Callable[[Amount], str]) -> str:
+    """Return what can be pasted: the exact number where it is `written`, a rounded one on its side.
+
+    Beside a name stand both.
+
+    >>> third = Amount("1/3", "0.33333333333333333")
+    >>> enough_text(Enough(third, "<=", "delta"), amount_text)
+    'delta = 1/3 <= 0.3333334'
+    >>> enough_text(Enough(third, ">="), partial(readable, longest=2))
+    '0.3333333'
+    """
+    amount, text = found.amount, "" if found.end else written(found.amount)
+    is_exact = text and not text.startswith("≈") and not _UNREADABLE.search(amount.exact)
+    if is_exact and found.name and "≈" not in text:
+        return f"{found.name} = {text}"
+    bound = found.end or _rounded(amount.decimal)
+    if not found.end and not _is_same(amount.exact, bound):
+        bound = _rounded(amount.decimal, side=found.side)
+    bound = "1" if found.is_chance and Decimal(bound) > 1 else bound
+    if found.name:
+        return f"{found.name}{f' = {amount.exact}' if is_exact else ''} {found.side} {bound}"
+    exact = f"({amount.exact})" if " " in amount.exact else amount.exact
+    return exact if is_exact else bound
+
+
 def _written(phrase: Phrase, written: Callable[[Amount], str]) -> str:
     return "".join(_part_text(part, written) for part in phrase.parts)
 
 
-def _part_text(part: str | Amount | OutputSequence, written: Callable[[Amount], str]) -> str:
+def _part_text(part: PhrasePart, written: Callable[[Amount], str]) -> str:
     match part:
+        case Enough():
+            return enough_text(part, written)
         case Amount():
             return written(part)
         case OutputSequence():
@@ -214,17 +254,26 @@ def _is_interval(amount: Amount) -> bool:
     return ends is not None and amount.exact.startswith("in [") and len(ends[0]) <= _LONGEST
 
 
-def _rounded(decimal: str, digits: int = _DIGITS_SHOWN) -> str:
-    """Return a decimal rounded to the digits shown.
+def _rounded(decimal: str, digits: int = _DIGITS_SHOWN, side: str = "") -> str:
+    """Return a decimal rounded to the digits shown, or to one on a side of what it stands for.
+
+    That is off from the 17 digits of an `Amount`, which are correctly rounded, by less than a unit
+    of the last one: the next decimal of so many digits is beyond it.
 
     >>> _rounded("0.33333333333333333"), _rounded("9.9999999999e+500000000000000000000")
     ('0.3333333', '1e+500000000000000000001')
+    >>> _rounded("0.5", side="<="), _rounded("0.5", side=">=")
+    ('0.5000001', '0.4999999')
     """
-    context = Context(digits, ROUND_HALF_EVEN, Emin=MIN_EMIN, Emax=MAX_EMAX)
+    context = Context(digits, _ROUNDING[side], Emin=MIN_EMIN, Emax=MAX_EMAX)
     mantissa, _, power = decimal.lower().partition("e")
     shift = int(power or 0)
     is_far = abs(shift) > _MAX_SHIFT  # for the type `Decimal`
-    rounded = context.create_decimal(mantissa if is_far else decimal)
+    given = Decimal(mantissa if is_far else decimal)
+    if side:
+        full = Context(_ALL_DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX)
+        given = given.next_plus(full) if side == "<=" else given.next_minus(full)
+    rounded = context.plus(given)
     if not rounded.is_finite():
         return decimal
     if rounded == 0:

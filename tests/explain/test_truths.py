@@ -248,7 +248,7 @@ def test_an_inner_budget_is_the_least_where_the_formula_asks_for_it(tmp_path):
     (found,) = explained(NESTED + "check m: P>=1 [ X D{ln 2} [ X a ] ]", tmp_path)
     assert exact(found.inner.inequality.ratio) == 3
     assert "after a" in str(found.inner.text)
-    assert str(found.tight.text) == "inner D{ln(3)}, ln(3): then the claim holds"
+    assert str(found.tight.text) == "inner D{ln(3)}: then the claim holds"
 
 
 def test_an_inner_formula_that_is_true_too_often_is_not_to_be_made_true(tmp_path):

@@ -9,7 +9,13 @@ from re import compile as pattern
 
 from dpcheck.check.values.amounts import growth_amount
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
-from dpcheck.check.values.verdicts import Amount, Ending, OutputSequence, Phrase, ShownEvent
+from dpcheck.check.values.verdicts import (
+    Ending,
+    OutputSequence,
+    Phrase,
+    PhrasePart,
+    ShownEvent,
+)
 from dpcheck.exact import Number
 from dpcheck.records import dataclass, replace
 
@@ -64,11 +70,11 @@ def going_on(shown: OutputSequence, n_outputs: int | None) -> OutputSequence:
     return replace(shown, ending="goes on") if is_cut else shown
 
 
-def event_parts(event: ShownEvent) -> list[str | Amount | OutputSequence]:
+def event_parts(event: ShownEvent) -> list[PhrasePart]:
     """Return an event as parts of a phrase: a few of its sequences, and how many more there are."""
     if isinstance(event, Phrase):
         return list(event.parts)
-    parts: list[str | Amount | OutputSequence] = []
+    parts: list[PhrasePart] = []
     for k, shown in enumerate(event[:_IN_PHRASE]):
         parts += ["; " * (k > 0), shown]
     more = f"; and {len(event) - _IN_PHRASE:,} more" if len(event) > _IN_PHRASE else ""

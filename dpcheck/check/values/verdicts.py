@@ -179,6 +179,37 @@ def as_amount(value: Amount | Budget | Fraction | float | str) -> Amount:
 
 
 @dataclass(frozen=True)
+class Enough:
+    """A number to write into a claim, which is true with it and with every number on its `side`.
+
+    So a report may round it to that side. `name` is the quantity that it is the least value of. A
+    claim takes no chance, nor a δ, above 1.
+
+    >>> str(Enough(Amount("ln(3)", "1.0986122886681097", "3"), "<=", "epsilon"))
+    'epsilon = ln(3)'
+    >>> str(Enough(Amount("in [1.2, 1.3]", "1.3", enclosure=("1.2", "1.3")), "<="))
+    '1.3'
+    """
+
+    amount: Amount
+    side: Literal["<=", ">="]
+    name: str = ""
+    is_chance: bool = False
+
+    def __str__(self) -> str:
+        """Return the number in full, or the end of its enclosure."""
+        end = self.end or self.amount.exact
+        return f"{self.name} {self.side if self.end else '='} {end}" if self.name else end
+
+    @property
+    def end(self) -> str:
+        """The end of the enclosure on the side, if an enclosure is all that is known."""
+        if self.amount.enclosure is None or not self.amount.exact.startswith("in ["):
+            return ""
+        return self.amount.enclosure[self.side == "<="]
+
+
+@dataclass(frozen=True)
 class Phrase:
     """Words with numbers and output sequences in them, which a report may shorten.
 
@@ -186,10 +217,10 @@ class Phrase:
     'it is at least ln(3)'
     """
 
-    parts: tuple[str | Amount | OutputSequence, ...]
+    parts: tuple[PhrasePart, ...]
 
     @classmethod
-    def of(cls, *parts: str | Amount | OutputSequence) -> Phrase:
+    def of(cls, *parts: PhrasePart) -> Phrase:
         """Return a phrase of these parts."""
         return cls(parts)
 
@@ -230,6 +261,8 @@ class OutputSequence:
             case _ as never:
                 assert_never(never)
 
+
+PhrasePart = str | Amount | Enough | OutputSequence
 
 ShownEvent = tuple[OutputSequence, ...] | Phrase
 """A set of output sequences, one by one or in words; or a path formula."""

@@ -135,9 +135,7 @@ def _inner(inner: Inner, file: str) -> Iterator[Row]:
 
 
 def _phrase(phrase: Phrase) -> str:
-    """Return a phrase with its numbers; what is known roughly is not equal to anything."""
-    text = _fitted(lambda longest, _: phrase_text(phrase, partial(readable, longest=longest)))
-    return text.replace(" = ≈", " ≈").replace(" = in [", " in [").replace("=≈", "= ≈")
+    return _fitted(lambda longest, _: phrase_text(phrase, partial(readable, longest=longest)))
 
 
 def _weighted(runs: Sequence[WeightedRun]) -> Iterator[Row]:
