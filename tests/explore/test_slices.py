@@ -91,6 +91,24 @@ def test_formulas_have_the_probabilities_of_one_exploration(drawn, seed):
     assert answers(report) == answers(check_text(text))
 
 
+def test_equally_likely_runs_are_shown_in_one_order():
+    text = """mechanism m {
+      input y in {false, true}
+      adjacent all
+      v ~ {2: 1/2, 4: 1/2}
+      if y {
+        if forall(b in 0..2 : b != v) { }
+        output 1
+      }
+      output (v, v)
+    }
+    check m: P>=1/2 [ X (output = 1) ]"""
+    expected = answers(check_text(text))
+    for seed in range(3):
+        with sliced(1, seed):
+            assert answers(check_text(text)) == expected
+
+
 COUNTS = """mechanism m {
   input a in 0..9
   input b in 0..9

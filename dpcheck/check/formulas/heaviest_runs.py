@@ -4,7 +4,8 @@ Runs are grouped by what they show: outputs, and names of states that show nothi
 belief, the weights of (state, what the rest of the run must satisfy), once per departure, so that
 neighbors are compared on equal observations. The rest formula is progressed state by state
 (`solve.formulas.progression`); a group is reported when the formula has come true in it. The
-search follows the heaviest group first and gives up after a while: it explains, it proves nothing.
+search follows the heaviest group first, of equally heavy ones what shows less, and gives up after a
+while: it explains, it proves nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +20,14 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, Chain
 from dpcheck.chain.graph import graph_of
-from dpcheck.check.values.event_text import DIVERGED, GOES_ON, N_RUNS, STOPPED, output_sequence
+from dpcheck.check.values.event_text import (
+    DIVERGED,
+    GOES_ON,
+    N_RUNS,
+    STOPPED,
+    output_sequence,
+    value_key,
+)
 from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.exact import Number, add, compare, multiply, number, subtract, whole
 from dpcheck.logic import formulas as f
@@ -144,7 +152,7 @@ class _Search:
         return tuple(true), rests, is_over
 
     def _following(self, beliefs: list[Belief]) -> dict[_Shown, list[Belief]]:
-        """Return the beliefs after one more transition, by what it shows."""
+        """Return the beliefs after one more transition, by what it shows, in the order of that."""
         chain = self.chain
         found: dict[_Shown, list[Belief]] = {}
         for side, belief in enumerate(beliefs):
@@ -158,16 +166,20 @@ class _Search:
                     group = found.setdefault(label, [{} for _ in beliefs])[side]
                     step = multiply(weight, number(whole(chain.numerators[j]), below))
                     group[t, rest] = add(group.get((t, rest), 0), step)
-        return found
+        return dict(sorted(found.items(), key=lambda item: value_key(self._text(item[0]))))
 
     def _label(self, state: int) -> _Shown:
         """Return what entering a state shows: its output, or its name if it is silent."""
         code = int(self.chain.observation[state])
         return (code, "") if code >= 0 else (code, self.chain.state_text(state))
 
+    def _text(self, shown: _Shown) -> str:
+        code, name = shown
+        return self.chain.observation_text(code) if code >= 0 else name
+
     def _sequence(self, shown: tuple[_Shown, ...], *, is_over: bool) -> OutputSequence:
         """Return what the runs of a group show, and how they end."""
-        texts = [self.chain.observation_text(c) if c >= 0 else text for c, text in shown]
+        texts = [*map(self._text, shown)]
         for end, sink in ((STOPPED, "stopped"), (DIVERGED, "diverged")):
             if shown and shown[-1] == (-1, sink):
                 return output_sequence(texts[:-1], end)

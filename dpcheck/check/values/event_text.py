@@ -88,11 +88,11 @@ def by_value(sequences: Iterable[OutputSequence]) -> tuple[OutputSequence, ...]:
     >>> [str(each) for each in found]
     ['-1', '1/2', '9', '10', '(9, 2)']
     """
-    return tuple(sorted(sequences, key=lambda one: ([*map(_value_key, one.outputs)], one.ending)))
+    return tuple(sorted(sequences, key=lambda one: ([*map(value_key, one.outputs)], one.ending)))
 
 
 @lru_cache(maxsize=MAX_LISTED)
-def _value_key(text: str) -> list[str | Decimal]:
+def value_key(text: str) -> list[str | Decimal]:
     """Return the words of a value and, between them, its numbers as decimals."""
     parts = _NUMBER.split(text)
     return [_approximate(part) if i % 2 else part for i, part in enumerate(parts)]
