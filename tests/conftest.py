@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 
 import pytest
 from hypothesis import settings
@@ -17,6 +18,9 @@ settings.load_profile("dpcheck")
 
 os.environ["XDG_CACHE_HOME"] = os.devnull  # no test is answered by the results of another
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or each command that is called compiles all anew
+
+# Where a shell starts jobs with Ctrl-C ignored, what tests call would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # As the command line does. With Python's own threshold the collector looks at all that thousands of
 # tests leave behind so often that the last tests of a run took ten times as long as each alone.
