@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import ChainMap
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import assert_never
 
@@ -119,7 +120,8 @@ def labelled(explored: Explored, atoms: Mapping[str, AtomMeaning]) -> Chain:
                 assert_never(never)
         holds.flags.writeable = False
         added[key] = holds
-    return relabelled(chain, Labelling(chain.labelling, added))
+    labels = ChainMap(added, chain.labelling)  # type: ignore[arg-type]
+    return relabelled(chain, labels)
 
 
 def _remembered(explored: Explored, atoms: Mapping[str, AtomMeaning]) -> list[str]:
@@ -262,29 +264,3 @@ def _truth(condition: Expr, frame: Frame, explored: Explored) -> BoolArray:
     """Return [n_rows], where a condition is true; a fault is not."""
     truth: BoolArray = evaluated(condition, frame, explored.table) == TRUE
     return truth
-
-
-class Labelling(Mapping[str, BoolArray]):
-    """The labels of atoms, and behind them the labels a chain has of itself."""
-
-    def __init__(self, own: Mapping[str, BoolArray], added: Mapping[str, BoolArray]) -> None:
-        """Look in `added` first."""
-        self._own = own
-        self._added = added
-
-    def __getitem__(self, key: str) -> BoolArray:
-        """Return [n_states] Booleans."""
-        return self._added[key] if key in self._added else self._own[key]
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the labels."""
-        yield from self._added
-        yield from (key for key in self._own if key not in self._added)
-
-    def __len__(self) -> int:
-        """Return the number of labels."""
-        return sum(1 for _ in self)
-
-    def __contains__(self, key: object) -> bool:
-        """Return whether there is such a label, without computing it."""
-        return key in self._added or key in self._own

@@ -7,11 +7,9 @@ showing anything goes to `diverged`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-
 import numpy as np
 
-from dpcheck.chain.chain import BoolArray, Chain, IntArray, NeighborRelation
+from dpcheck.chain.chain import Chain, IntArray, NeighborRelation
 from dpcheck.chain.contraction.eliminate import eliminated
 from dpcheck.chain.sets import without
 from dpcheck.chain.weights.rows import Rows, with_sinks, with_sorted_targets
@@ -19,18 +17,13 @@ from dpcheck.limits import Tick
 from dpcheck.records import replace
 
 
-def ignored(_progress: str) -> None:
-    """Let the work go on without limits."""
-
-
-def contracted(chain: Chain, starts: IntArray | None = None, tick: Tick = ignored) -> Chain:
-    """Return the chain of the starts [n] (by default all initial) and the observed states.
+def contracted(chain: Chain, starts: IntArray, tick: Tick) -> Chain:
+    """Return the chain of the starts [n] and the observed states, without labels.
 
     The starts come first, in their order, and are the initial states; then observed states by
     number. A start that shows nothing is a start only: runs that come back to it pass silently.
     `tick` is called with a progress report now and then, and may raise to stop the work.
     """
-    starts = chain.initial if starts is None else starts
     rows = _with_ends(chain)
     silent = chain.observation < 0
     silent[chain.stopped :] = False
@@ -55,7 +48,7 @@ def contracted(chain: Chain, starts: IntArray | None = None, tick: Tick = ignore
         initial=np.arange(len(starts)),
         neighbors=_neighbors(chain.neighbors, number),
         observation=np.concatenate([chain.observation[wanted], np.full(len(states) - n, -1)]),
-        labelling=_Gathered(chain.labelling, states.astype(np.int64), chain.n_states),
+        labelling={},
         stopped=n,
         diverged=n + 1 if diverges else None,
         state_text=lambda state: (
@@ -86,22 +79,3 @@ def _renumbered(pairs: IntArray, number: IntArray) -> IntArray:
     pairs = np.sort(number[pairs], axis=1)
     pairs = pairs[np.all(pairs >= 0, axis=1)]
     return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
-
-
-class _Gathered(Mapping[str, BoolArray]):
-    """A labelling of some of the states; a state that is new has no label."""
-
-    def __init__(self, labelling: Mapping[str, BoolArray], states: IntArray, n_states: int) -> None:
-        self._labelling = labelling
-        self._states = states
-        self._n_states = n_states
-
-    def __getitem__(self, key: str) -> BoolArray:
-        padded = np.append(self._labelling[key], np.False_)
-        return padded[np.minimum(self._states, self._n_states)]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._labelling)
-
-    def __len__(self) -> int:
-        return len(self._labelling)
