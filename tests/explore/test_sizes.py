@@ -11,8 +11,6 @@ import pytest
 from dpcheck.exact import divide
 from dpcheck.explore.explicit.families import Families
 from dpcheck.explore.explicit.layout import _Layout
-from dpcheck.explore.inputs import adjacency
-from dpcheck.explore.inputs.adjacency import _lookup
 from dpcheck.explore.sampling.closed_forms import geometric_clamped
 from dpcheck.explore.sampling.distributions import _total, whole_weights
 from dpcheck.explore.values.codes import ValueTable
@@ -157,17 +155,6 @@ def test_a_sum_in_parts_is_the_sum(values):
 
     whole = outcome(lambda items: apply("sum", (ArrayValue(0, items),)))
     assert outcome(lambda items: _sum_in_parts(ValueTable(), items)) == whole
-
-
-def test_a_table_of_keys_finds_what_a_search_finds(monkeypatch):
-    target = np.array([5, 0, 3, 9])
-    keys = np.arange(-20, 40)
-    by_table = _lookup(target, 40, 1000)(keys)
-    monkeypatch.setattr(adjacency, "MAX_TABLE", 0)
-    by_search = _lookup(target, 40, 1000)(keys)
-    assert [part.tolist() for part in by_table] == [part.tolist() for part in by_search]
-    assert by_table[0].tolist() == [20, 23, 25, 29]
-    assert by_table[1].tolist() == [1, 2, 0, 3]
 
 
 def test_a_row_statement_costs_the_same_however_many_came_before():

@@ -10,9 +10,7 @@ the other) are paired with each other. So 10^5 inputs at distance 1 cost a few t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -33,16 +31,10 @@ from dpcheck.model.program import AdjacentPairs, AdjacentWhere, Mechanism
 from dpcheck.model.values import ArrayValue, Value, value_text
 from dpcheck.records import dataclass
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 BLOCK = 1 << 20
 """Pairs that are looked at at once: bounds the memory they take."""
 MOVED = 1 << 16
 """About how many keys are looked up at once."""
-
-MAX_TABLE = 1 << 28
-"""How long a table is at most that has a place for every key."""
 
 MAX_MOVES = 200_000
 """Bounds the differences of inputs that are tried as moves."""
@@ -218,9 +210,6 @@ class _Plan:
     settled: frozenset[int]
 
 
-_Lookup = Callable[[IntArray], tuple[IntArray, IntArray]]
-
-
 @dataclass(frozen=True, eq=False)
 class _PairSearch:
     """Two sides; `equal` columns of them, and further values [n_rows] that have to be equal."""
@@ -379,7 +368,7 @@ class _PairSearch:
         A digit of a key has room for the width w and the longest step r < w. A digit that leaves
         its range comes, from the last one on, to a digit from w to w + r - 1 (with a borrow or
         without), which no key of the right side has: equal keys mean that all steps are as in
-        the move. This holds for the first digit too where negative keys count from the end.
+        the move.
 
         Where moves are the whole condition (`is_whole`) and both sides have the same keys, (s, t)
         is found by a move exactly if (t, s) is by the opposite one: positive shifts are enough.
@@ -388,55 +377,24 @@ class _PairSearch:
         """
         key = np.zeros(self.left.n_rows, np.int64)
         target = np.zeros(self.right.n_rows, np.int64)
-        shifts, size = np.zeros(len(plan.moves), np.int64), 1
+        shifts = np.zeros(len(plan.moves), np.int64)
         for c, steps in zip(plan.coordinates, np.array(plan.moves, np.int64).T, strict=True):
             room = c.width + int(steps.max())
             key, target = key * room + c.left, target * room + c.right
-            shifts, size = shifts * room + steps, size * room
+            shifts = shifts * room + steps
         shifts = np.sort(shifts)
         if self.one_table and is_whole and np.array_equal(key, target):
             shifts = shifts[shifts > 0]
         if not len(shifts):
             return
-        lookup = _lookup(target, size, len(key) * len(shifts))
+        order = np.argsort(target, kind="stable")
+        target = target[order]
         at_once = max(1, MOVED // len(shifts))
         for first in range(0, len(key), at_once):
-            moved = key[first : first + at_once, np.newaxis] + shifts
-            places, others = lookup(moved.ravel())
-            yield first + places // len(shifts), others
-
-
-def _lookup(target: IntArray, size: int, n_asked: int) -> _Lookup:
-    """Return what finds keys among different targets [n], at least 0 and below `size`.
-
-    It returns which of the keys asked for, each between -size and size, are where in `target`.
-    A negative one may be taken modulo `size`.
-    """
-    if size > min(4 * n_asked + 1024, MAX_TABLE):
-        order = np.argsort(target, kind="stable")
-        return partial(_found_in_order, target[order], order)
-    # A table of zeros costs memory, and time, only where it is looked at.
-    kind: type[np.signedinteger[Any]] = np.int32 if len(target) < 2**31 - 1 else np.int64
-    row = np.zeros(size, kind)
-    row[target] = np.arange(1, len(target) + 1)
-    return partial(_found_in_table, row)
-
-
-def _found_in_order(
-    ordered: IntArray, order: IntArray, keys: IntArray
-) -> tuple[IntArray, IntArray]:
-    place = np.searchsorted(ordered, keys).clip(max=len(ordered) - 1)
-    hit = marked(ordered[place] == keys)
-    return hit, order[place[hit]]
-
-
-def _found_in_table(
-    row: NDArray[np.signedinteger[Any]], keys: IntArray
-) -> tuple[IntArray, IntArray]:
-    """Return the same for keys [n]: the table has the place of each target, counted from 1."""
-    found = row[keys]
-    hit = marked(found)
-    return hit, found[hit].astype(np.int64) - 1
+            moved = (key[first : first + at_once, np.newaxis] + shifts).ravel()
+            place = np.searchsorted(target, moved).clip(max=len(target) - 1)
+            hit = marked(target[place] == moved)
+            yield first + hit // len(shifts), order[place[hit]]
 
 
 @dataclass(frozen=True, eq=False)
