@@ -41,7 +41,7 @@ def _pushed(
     for depth, states in enumerate(levels):
         level[states] = depth
     waiting: list[list[Entries]] = [[] for _ in levels]
-    done = _Finished(graph, len(wanted))
+    done: list[Entries] = []
     start = Entries(
         np.arange(len(wanted)),
         wanted,
@@ -61,36 +61,7 @@ def _pushed(
         if max(cost, n_entries // 16) > MAX_ENTRIES and len(wanted) > 1:
             return None
         _sort_in(_next_entries(graph, here, len(wanted), tick), level, waiting, done)
-    return rows_of(joined(done.parts), len(wanted), graph.n_targets, graph.scales)
-
-
-class _Finished:
-    """Entries at states that are not silent.
-
-    Large numbers are added up in pairs of parts that took equally many levels, as a binary counter
-    carries: each is then multiplied along few times, by numbers as long as its own part of the way.
-    """
-
-    def __init__(self, graph: SilentGraph, n_rows: int) -> None:
-        self._graph, self._n_rows = graph, n_rows
-        self.parts: list[Entries] = []
-        self._n_levels: list[int] = []
-
-    def append(self, part: Entries) -> None:
-        """Add the entries of one level."""
-        n_levels = 1
-        if part.numerators.dtype != np.int64:
-            while self._n_levels and self._n_levels[-1] <= n_levels:
-                n_levels += self._n_levels.pop()
-                part = self._added_up(joined([self.parts.pop(), part]))
-        self.parts.append(part)
-        self._n_levels.append(n_levels)
-
-    def _added_up(self, entries: Entries) -> Entries:
-        rows, targets, numerators, scales = merged(
-            entries, self._n_rows, self._graph.n_targets, self._graph.scales
-        )
-        return Entries(rows, targets, numerators, scales[rows])
+    return rows_of(joined(done), len(wanted), graph.n_targets, graph.scales)
 
 
 def _one_scale_per_target(entries: Entries, n_rows: int, graph: SilentGraph) -> Entries:
@@ -125,7 +96,7 @@ def _next_step(graph: SilentGraph, entries: Entries) -> Entries:
 
 
 def _sort_in(
-    entries: Entries, level: IntArray, waiting: list[list[Entries]], done: _Finished
+    entries: Entries, level: IntArray, waiting: list[list[Entries]], done: list[Entries]
 ) -> None:
     """Put entries where the level[n_states] of their silent state is, others with the finished."""
     levels = level[entries.targets]
