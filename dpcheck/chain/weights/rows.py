@@ -19,7 +19,6 @@ from dpcheck.chain.weights.denominators import (
     Scales,
     as_objects,
     concatenated,
-    fits,
     is_uniform,
     multiplied,
     summed,
@@ -36,7 +35,7 @@ SHORTENING_PAYS = 3
 """Rows are divided where that takes one in so many digits of a scale at least."""
 
 ENTRIES_AT_ONCE = 1 << 16
-"""So many entries are added up together: what is made on the way fits a cache."""
+"""So many entries are renumbered together: what is made on the way fits a cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,46 +160,18 @@ def _added_up(
     entries: Scaled, n_targets: int, bound: int | None
 ) -> tuple[IntArray, IntArray, WeightArray]:
     """Return row, target, numerator [n] in row-major order, without repeats, at most `bound`."""
-    n_rows, n_entries = len(entries.row_scales), len(entries.rows)
     bits = n_targets.bit_length()
     keys = entries.rows << bits
     keys |= entries.targets
     if is_increasing(keys):
         return entries.rows, entries.targets, entries.numerators
-    if entries.numerators.dtype == np.int64 and fits(bound) and n_targets <= 8 * n_entries:
-        present = np.zeros(n_targets, np.bool_)
-        present[entries.targets] = True
-        used = marked(present)
-        if n_rows * len(used) <= 2 * n_entries:
-            del keys
-            return _added_up_in_table(entries, used, n_targets)
-    keys, order = in_order(keys, n_rows << bits)
+    keys, order = in_order(keys, len(entries.row_scales) << bits)
     starts = marked(are_first(keys))
     sums = summed(entries.numerators[order], starts, bound)
     keys = keys[starts]
     rows = keys >> bits
     keys &= (1 << bits) - 1
     return rows, keys, sums
-
-
-def _added_up_in_table(
-    entries: Scaled, used: IntArray, n_targets: int
-) -> tuple[IntArray, IntArray, WeightArray]:
-    """Return row, target, sum [n] of entries at few targets, `used`, by a table of both.
-
-    Numerators are positive, so a place with the sum 0 has no entry.
-    """
-    width = len(used)
-    column = np.empty(n_targets, np.int64)
-    column[used] = np.arange(width)
-    sums = np.zeros(len(entries.row_scales) * width, np.int64)
-    for first in range(0, len(entries.rows), ENTRIES_AT_ONCE):
-        some = slice(first, first + ENTRIES_AT_ONCE)
-        place = entries.rows[some] * width + column[entries.targets[some]]
-        np.add.at(sums, place, entries.numerators[some])
-    places = np.flatnonzero(sums)
-    rows = places // width
-    return rows, used[places - rows * width], sums[places]
 
 
 def rows_of(entries: Entries, n_rows: int, n_targets: int, scales: Scales) -> Rows:
