@@ -9,19 +9,16 @@ denominators: `Scales` numbers them, and an array of denominators is an array of
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
 
 import numpy as np
 
-from dpcheck.chain.arrays import are_first, differences, marked, ranked
+from dpcheck.chain.arrays import are_first, differences, marked, ranked_keys
 from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.chain.sets import distinct, distinct_rows
 from dpcheck.exact import ExpPolynomial, Whole, exact_quotient, whole_lcm
 
 INT64_LIMIT = 2**62
 """Bounds numbers of int64 arrays: a sum of two does not wrap."""
-MAX_BITS = 62
-"""Kinds of denominators that one word per row can mark, a bit each."""
 
 
 class Scales:
@@ -40,7 +37,6 @@ class Scales:
         self._products: dict[tuple[int, int], int] = {}
         self._lcms: dict[tuple[int, int], int] = {}
         self._quotients: dict[tuple[int, int], Whole] = {}
-        self._lcms_of_sets: dict[tuple[int, ...], dict[int, int]] = {}
 
     def code(self, value: Whole) -> int:
         """Return the code of one denominator."""
@@ -87,19 +83,15 @@ class Scales:
     def segment_lcms(self, segments: IntArray, codes: IntArray, n_segments: int) -> IntArray:
         """Return the code of each segment's lcm (1 for an empty one), [n_segments].
 
-        Segments in order with few codes are sets of bits, of which few are different. Otherwise,
-        rounds of pairwise merging: in each, every segment of m different codes keeps ⌈m/2⌉.
+        In rounds of pairwise merging: in each, every segment of m different codes keeps ⌈m/2⌉.
         """
         result = np.zeros(n_segments, np.int64)
         if is_uniform(codes):
             result[segments] = codes
             return result
-        used = marked(np.bincount(codes)) if len(codes) else codes
-        if len(used) <= MAX_BITS and (segments[1:] >= segments[:-1]).all():
-            return self._lcms_of_bits(segments, codes, used, result)
         while len(segments):
             m = len(self.values)
-            keys = _distinct_below(n_segments * m, segments * m + codes)
+            keys = ranked_keys(segments * m + codes)[0]
             segments, codes = keys // m, keys % m
             first = marked(are_first(segments))
             if len(first) == len(segments):
@@ -112,25 +104,6 @@ class Scales:
             codes = codes.copy()
             codes[merged - 1] = self.lcms(codes[merged - 1], codes[merged])
             segments, codes = segments[~is_right], codes[~is_right]
-        return result
-
-    def _lcms_of_bits(
-        self, segments: IntArray, codes: IntArray, used: IntArray, result: IntArray
-    ) -> IntArray:
-        """Return `result` [n_segments] with the lcm of each segment, all codes being `used`."""
-        if not len(segments):
-            return result
-        bit = np.zeros(int(used[-1]) + 1, np.int64)
-        bit[used] = np.int64(1) << np.arange(len(used))
-        starts = marked(are_first(segments))
-        sets = np.bitwise_or.reduceat(bit[codes], starts)
-        different, group = ranked(sets)
-        among = tuple(used.tolist())
-        known = self._lcms_of_sets.setdefault(among, {})
-        for bits in set(different.tolist()) - known.keys():
-            known[bits] = reduce(self._lcm, [c for k, c in enumerate(among) if bits >> k & 1])
-        lcms = [known[bits] for bits in different.tolist()]
-        result[segments[starts]] = np.array(lcms, np.int64)[group]
         return result
 
     def bound(self, codes: IntArray) -> int | None:
@@ -178,29 +151,11 @@ def is_uniform(codes: IntArray) -> bool:
     return len(codes) > 0 and bool(codes[0] == codes[-1] and (codes == codes[0]).all())
 
 
-def _distinct_below(size: int, values: IntArray) -> IntArray:
-    """Return the different ones of values [n], sorted; all are at least 0 and below the size."""
-    if size > 8 * len(values) + 1024:
-        return distinct(values)
-    present = np.zeros(size, np.bool_)
-    present[values] = True
-    return marked(present)
-
-
 def distinct_pairs(
     left: IntArray, right: IntArray, n_codes: int
 ) -> tuple[list[tuple[int, int]], IntArray]:
     """Return the different pairs of codes [n] below n_codes, and each one's index [n]."""
-    keys = left * n_codes + right
-    if n_codes * n_codes <= 4 * len(keys) + 1024:
-        present = np.zeros(n_codes * n_codes, np.bool_)
-        present[keys] = True
-        pairs = marked(present)
-        index = np.empty(n_codes * n_codes, np.int64)
-        index[pairs] = np.arange(len(pairs))
-        inverse = index[keys]
-    else:
-        pairs, inverse = ranked(keys)
+    pairs, inverse = ranked_keys(left * n_codes + right)
     return [divmod(key, n_codes) for key in pairs.tolist()], inverse
 
 
