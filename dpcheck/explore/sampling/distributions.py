@@ -8,10 +8,10 @@ from typing import Any, assert_never
 
 import numpy as np
 
-from dpcheck.chain.arrays import marked
+from dpcheck.chain.arrays import end_to_end, marked, ranked_keys
 from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.chain.sets import distinct_rows
-from dpcheck.chain.weights.denominators import INT64_LIMIT, concatenated, weight_array
+from dpcheck.chain.weights.denominators import INT64_LIMIT, concatenated, gathered
 from dpcheck.chain.weights.rows import ranges
 from dpcheck.diagnostics import runs
 from dpcheck.exact import (
@@ -51,9 +51,6 @@ from dpcheck.model.values import SetValue, Value, value_text
 from dpcheck.records import dataclass
 from dpcheck.source import Span
 
-MAX_COMMON = 1 << 16
-"""How many values a distribution has at most that is kept in columns with others."""
-
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
@@ -81,26 +78,14 @@ class Supports:
         self.largest = 0
         self._members: list[Weights] = []
         self._known: dict[tuple[str, Span], dict[tuple[int, ...], int]] = {}
-        self._sizes, self._starts = Growing(), Growing()
-        self._values, self._numerators = Growing(), Growing()
-        self._denominators = Growing()
+        self._sizes = Growing()
 
     def add(self, support: Weights) -> int:
-        """Return the number of a new distribution.
-
-        Values and numerators of small ones stand in common columns; a start of -1 says that the
-        distribution is not there, a denominator of 0 that it is no int64.
-        """
+        """Return the number of a new distribution."""
         size, denominator = len(support.values), support.denominator
-        is_common = support.numerators.dtype == np.int64 and size <= MAX_COMMON
         is_small = isinstance(denominator, int) and denominator < INT64_LIMIT
         assert is_small or support.numerators.dtype == object, "sums of numerators fit int64"
-        self._starts.extend(np.array([len(self._values) if is_common else -1]))
         self._sizes.extend(np.array([size]))
-        self._denominators.extend(np.array([denominator if is_small else 0], np.int64))
-        if is_common:
-            self._values.extend(support.values)
-            self._numerators.extend(support.numerators)
         self.largest = max(self.largest, size)
         self._members.append(support)
         return len(self._members) - 1
@@ -122,25 +107,18 @@ class Supports:
 
     def denominators(self, numbers: IntArray) -> WeightArray:
         """Return the denominators of the distributions, [n]."""
-        found: WeightArray = self._denominators.values[numbers]
-        if found.all():
-            return found
-        return weight_array([self._members[k].denominator for k in numbers.tolist()])
+        distinct, index = ranked_keys(numbers)
+        return gathered([self._members[k].denominator for k in distinct.tolist()], index)
 
     def drawn(self, numbers: IntArray) -> Drawn:
         """Return every row once per value of its distribution (`numbers` [n_rows])."""
-        sizes, starts = self.lengths(numbers), self._starts.values[numbers]
-        row = np.arange(len(numbers)).repeat(sizes)
-        if (starts >= 0).all():
-            picked = ranges(starts, sizes)
-            return Drawn(row, self._values.values[picked], self._numerators.values[picked])
-        distinct, index = np.unique(numbers, return_inverse=True)
+        distinct, index = ranked_keys(numbers)
         members = [self._members[k] for k in distinct.tolist()]
-        own_sizes = self.lengths(distinct)
-        picked = ranges((own_sizes.cumsum() - own_sizes)[index], sizes)
+        sizes = self.lengths(distinct)
+        picked = ranges((sizes.cumsum() - sizes)[index], sizes[index])
         return Drawn(
-            row,
-            np.concatenate([np.empty(0, np.int64), *(m.values for m in members)])[picked],
+            np.arange(len(numbers)).repeat(sizes[index]),
+            end_to_end([m.values for m in members])[picked],
             concatenated([m.numerators for m in members])[picked],
         )
 
