@@ -155,7 +155,7 @@ def equation_text(equation: str) -> str:
 def phrase_text(phrase: Phrase, written: Callable[[Amount], str] | None = None) -> str:
     """Return a phrase, its numbers `written` so, or as they are alone: with a decimal beside them.
 
-    These have as many digits as tell them apart.
+    These have as many digits as tell them apart; what depends on a `param` has none.
 
     >>> low, high = Amount("1" * 99, "0.25000000010000000"), Amount("2" * 99, "0.25000000020000000")
     >>> phrase_text(Phrase.of("between ", low, " and ", high))
@@ -163,7 +163,8 @@ def phrase_text(phrase: Phrase, written: Callable[[Amount], str] | None = None) 
     """
     if written is not None:
         return _written(phrase, written)
-    digits = _digits_apart([part for part in phrase.parts if isinstance(part, Amount)])
+    amounts = [part for part in phrase.parts if isinstance(part, Amount)]
+    digits = _digits_apart([amount for amount in amounts if amount.param is None])
     text = _written(phrase, partial(amount_text, digits=digits or _ALL_DIGITS))
     return text if digits else f"{text} {_ALIKE}"
 

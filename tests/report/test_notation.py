@@ -72,3 +72,10 @@ def test_bounds_that_no_decimal_tells_apart_say_so():
     assert text.endswith(" (equal in their first 17 digits)")
     assert text.count("0.25000000000000001") == 2
     assert "equal" not in phrase_text(Phrase.of("between ", low, " and ", low))
+
+
+def test_what_depends_on_a_parameter_stands_beside_decimals_as_it_is():
+    low = Amount("1/3", "0.33333333333333333")
+    high = Amount("-5*ln(a)", "-5*ln(a)", param="a")
+    assert phrase_text(Phrase.of(low, " to ", high)) == "1/3 ≈ 0.3333333 to -5*ln(a)"
+    assert phrase_text(Phrase.of("at most ", high)) == "at most -5*ln(a)"
