@@ -548,6 +548,24 @@ mechanism m {{
     assert compare_epsilon(window_epsilon(target, Size(1, 0, 1)), bound(target)) <= 0
 
 
+@pytest.mark.parametrize("finite", ["public t in {3, 5}", "input b in 0..1"])
+def test_inputs_from_finite_sets_stand_beside_those_that_are_all_integers(finite):
+    near = " & abs(b - b') <= 1" if "b" in finite.split() else ""
+    center = "q + b" if near else "q + t"
+    cost = "ln 4" if near else "ln 2"
+    text = f"""mechanism m {{
+      input q in integers
+      {finite}
+      adjacent abs(q - q') <= 1{near}
+      z ~ geometric({center}, 1/2) unbounded
+      output z
+    }}
+    check m: epsilon = {cost}
+    check m: dp(ln 3/2)
+    """
+    assert verdicts(check_text(text)) == ["holds", "violated"]
+
+
 def test_windows_move_what_is_added_to_noise_into_its_center():
     """One-sided noise is added to a number; the loop that was written out is in no window."""
     text = """

@@ -55,11 +55,10 @@ from dpcheck.exact.roots import joined
 from dpcheck.explore.values.mistakes import spoken
 from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic import claims
-from dpcheck.model.expressions import Const
 from dpcheck.model.program import Mechanism
 from dpcheck.model.surface_text import one_line
-from dpcheck.model.values import SetValue, value_text
 from dpcheck.model.values import Value as Chosen
+from dpcheck.model.values import value_text
 from dpcheck.pipeline.claims.explorations import Explorations
 from dpcheck.pipeline.claims.outcomes import Ready, made_ready, outcome_of, without_kinds
 from dpcheck.privacy.enclosed import Enclosed
@@ -420,11 +419,7 @@ def _sizes(mechanism: Mechanism, most: int = MAX_INPUTS) -> list[Size]:
 def _n_inputs(mechanism: Mechanism, size: Size) -> int:
     total = 1
     for one in mechanism.inputs:
-        n_values = size.high - size.low + 1
-        if not one.is_unbounded:
-            assert isinstance(one.domain, Const), "sets of inputs are known"
-            assert isinstance(one.domain.value, SetValue), "sets of inputs are sets"
-            n_values = one.domain.value.size
+        n_values = size.high - size.low + 1 if one.is_unbounded else one.domain.size
         total *= n_values ** (size.n_rounds if one.is_stream else len(one.cells))
     return total
 
