@@ -19,7 +19,8 @@ from dpcheck.explore.runs.liveness import Flow, flow_of
 from dpcheck.explore.runs.program_points import SHOWN, Cut
 from dpcheck.explore.runs.raw_graph import Discovered, Starts, input_text
 from dpcheck.explore.runs.visible import Visible, visible_runs
-from dpcheck.explore.tails.tails import TAIL_STATE, Tails, Window, WindowTooSmall
+from dpcheck.explore.sampling.closed_forms import MAX_SUPPORT
+from dpcheck.explore.tails.tails import FARTHEST, TAIL_STATE, Tails, Window, WindowTooSmall
 from dpcheck.explore.tails.wide import (
     Wide,
     wide_uses,
@@ -28,7 +29,7 @@ from dpcheck.explore.tails.wide import (
 )
 from dpcheck.explore.values.codes import UNASSIGNED, ValueTable
 from dpcheck.explore.values.mistakes import MistakesFound, spoken
-from dpcheck.limits import Limits, too_large
+from dpcheck.limits import Limits
 from dpcheck.model.offers import choice_of, shown_text
 from dpcheck.model.program import Mechanism
 from dpcheck.records import replace
@@ -129,8 +130,12 @@ class Runs(NamedTuple):
 def _runs(given: Given, window: Window) -> Runs:
     """Return what is seen of all runs.
 
-    Raises `WindowTooSmall` where numbers without bounds matter beyond the window.
+    Raises `WindowTooSmall` where numbers without bounds matter beyond the window, `LimitReached`
+    where it is too wide for a table, or so far from 0 that its codes would be no integers.
     """
+    low, high = window.shown
+    if high - low >= MAX_SUPPORT or max(-low, high) > FARTHEST:
+        raise window.too_far()
     tails = Tails(given.wide, window, given.table) if given.wide.groups else None
     flow = flow_of(given.mechanism, given.kept, tails)
     inputs, table, limits = given.inputs, given.table, given.limits
@@ -218,10 +223,7 @@ def _in_window(window: Window, runs: Callable[[Window], Runs]) -> Runs:
             return runs(window)
         except WindowTooSmall as found:
             window = found.window
-    raise too_large(
-        f"numbers without bounds matter beyond {window.low}..{window.high}, at least",
-        "a policy such as `clamped lo..hi`",
-    )
+    raise window.too_far()
 
 
 def revealed(mechanism: Mechanism, *, are_compared: bool = False) -> tuple[Mechanism, Wide]:

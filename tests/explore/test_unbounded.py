@@ -521,6 +521,44 @@ def test_other_values_of_a_variable_with_noise_lie_in_the_window(statements):
         assert all(abs(float(p - near[state].get(y, 0))) < 1e-8 for y, p in row.items()), state
 
 
+@pytest.mark.parametrize(
+    ("noise", "shown"),
+    [
+        ("geometric(x + 2^60, 1/2) unbounded", "a"),
+        ("geometric(x + 2^61, 1/2) unbounded", "a > 2^61"),
+        ("geometric(x - 10^20, 1/2) unbounded", "a > 0 - 10^20"),
+        ("geometric(x, 1/2) unbounded", "a + 2^61"),
+        ("geometric(x, 1/2) unbounded", "a + 10^19"),
+        ("geometric(x, 1/2) unbounded", "a > 10^9"),
+        ("geometric_positive(1/2) unbounded", "x + a > 2^61"),
+    ],
+)
+def test_numbers_that_no_window_holds_leave_a_claim_undecided(noise, shown):
+    """Codes from 2^60 on are no integers: they were read as `false`, or as arrivals beyond."""
+    text = f"mechanism m {{ input x in 0..2  adjacent all\n  a ~ {noise}\n  output {shown} }}"
+    (result,) = check_text(text + "\ncheck m: dp(ln 16)")["results"]
+    assert result["verdict"] == "undecided"
+    assert result["reason"]["option"] == "a policy such as `clamped lo..hi`"
+
+
+def test_noise_far_from_zero_is_what_it_is_next_to_it():
+    far = distributions("a ~ geometric(x + 2^57, 1/2) unbounded\n  output a")["x = 0"]
+    assert far[str(2**57)] == Fraction(1, 3)
+    assert far[f"> {2**57 + 1}"] == Fraction(1, 6)
+
+
+def test_what_a_claim_compares_far_out_leaves_others_as_they_are():
+    """A window that no memory holds is of the claim that needs it, in whatever order they stand."""
+    text = """
+mechanism m { input x in 0..2  adjacent all
+  a ~ geometric(x, 1/2) unbounded
+  output a }
+"""
+    claims = ["output > 20", "output > 10^18", "output = 1e30", "output > 3", "output^2 > 99"]
+    text += "".join(f"check m: P<=1/2 [ X {claim} ]\n" for claim in claims)
+    assert verdicts(check_text(text)) == ["holds", "undecided", "undecided", "holds", "holds"]
+
+
 def test_outputs_may_be_arrays_and_values_that_are_no_integers():
     row = distributions("y ~ {x: 1/2, 7/2: 1/2}  z ~ geometric(x, 1/2) unbounded\n  output (y, z)")
     assert row["x = 0"]["(7/2, 0)"] == Fraction(1, 6)

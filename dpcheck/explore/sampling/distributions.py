@@ -31,7 +31,7 @@ from dpcheck.exact import (
 from dpcheck.exact import number as quotient
 from dpcheck.explore.sampling import closed_forms
 from dpcheck.explore.sampling.closed_forms import Weights, positive
-from dpcheck.explore.tails.tails import TAIL_STATE, TailStates
+from dpcheck.explore.tails.tails import FARTHEST, TAIL_STATE, TailStates
 from dpcheck.explore.values.codes import (
     FALSE,
     FIRST_FAULT,
@@ -346,7 +346,8 @@ def _unbounded(row: BuiltIn, supports: Supports, values: list[Value], span: Span
     assert isinstance(state, int), "a tail state is a number"
     shift = sum(move_of(each, span) for each in values[len(row.parameters) : -1])
     low, high = tails.window.low - 1 - shift, tails.window.high + 1 - shift
-    _check_support(high - low + 1)
+    if abs(shift) > FARTHEST:
+        raise tails.window.too_far()
     try:
         inner = supports.forms[row.word, "clamped"](*given, low, high)
     except closed_forms.TooManyDigits as error:

@@ -30,7 +30,7 @@ OUTPUT: Final = "output"
 
 MANY_STEPS: Final = 14
 """From so wide a margin on it is asked whether any window would do."""
-FAR_OUT: Final = 2**40
+FAR_OUT: Final = 2**65536
 """Farther out than all that claims compare numbers with."""
 
 
@@ -66,12 +66,13 @@ def value_beyond(expr: Expr, environment: Mapping[str, Value], window: Window) -
     try:
         return evaluate(expr, environment)
     except NotFarEnough as found:
-        steps = window.margin + 2 if found.steps is None else found.steps
         if window.margin >= MANY_STEPS and not _is_told_far_out(expr, environment):
             what = "a comparison of two shown numbers"
             mistake = ComputedWithUnbounded(expr.span, what, OUTPUT, None)
             raise MistakesFound([mistake]) from None
-        raise WindowTooSmall(replace(window, margin=window.margin + steps)) from None
+        if found.steps is None:
+            raise WindowTooSmall(window.widened()) from None
+        raise WindowTooSmall(replace(window, margin=window.margin + found.steps)) from None
     except Fault as fault:
         if fault.kind != "without bounds":
             return None

@@ -31,12 +31,16 @@ from dpcheck.explore.tails.laws import (
 from dpcheck.explore.tails.wide import Wide
 from dpcheck.explore.values.codes import FALSE, FIRST_FAULT, PLAIN, UNASSIGNED, ValueTable
 from dpcheck.explore.values.evaluate import Frame, evaluated
+from dpcheck.limits import LimitReached, too_large
 from dpcheck.model.values import ArrayValue, Beyond, SetValue, Value, value_text
 from dpcheck.records import dataclass, field, replace
 from dpcheck.source import Span
 
 FIRST_ARRIVAL = 2**60
 """Codes from there on are no values, but numbers of arrivals beyond the window."""
+
+FARTHEST = 2**58
+"""No window goes farther: levels beyond it, and what they are moved by, have codes that follow."""
 
 TAIL_STATE = "beyond~"
 """The column of tail states that a distribution reads: that of its target's group."""
@@ -77,6 +81,14 @@ class Window:
         """Return the window with these ratios too."""
         every = sorted({*self.ratios, *ratios}, key=cmp_to_key(compare), reverse=True)
         return replace(self, ratios=tuple(every))
+
+    def too_far(self) -> LimitReached:
+        """Return that no table holds this window."""
+        low, high = map(value_text, self.shown)
+        return too_large(
+            f"numbers without bounds matter in {low}..{high}, at least",
+            "a policy such as `clamped lo..hi`",
+        )
 
     def wider(self) -> Window:
         """Return a window that is about twice as wide, and holds all that is shown."""

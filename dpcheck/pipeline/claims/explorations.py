@@ -92,6 +92,8 @@ class Explorations:
         if isinstance(found, Explored):
             found.table.limits = limits  # values are still computed, now for this claim
             return found
+        if self._windows.pop(key, None) is not None:
+            del self._found[key]  # other claims may need no such window
         raise found.with_traceback(None)  # which would keep all that was being made
 
     def _key(self, check: ResolvedCheck) -> Key:
