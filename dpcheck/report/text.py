@@ -203,8 +203,8 @@ def values_text(answer: Answer) -> str:
         return ""
     if not known.fails_for:
         return f" for all {known.param} in {known.asked}"
-    at = "" if known.sample is None else f", at {known.sample}"
-    return f" for {_values_that_fail(known)}{at}"
+    at = f"where {' and '.join(_roots(known))}" if known.sample is None else f"at {known.sample}"
+    return f" for {_values_that_fail(known)}, {at}"
 
 
 def _values_that_fail(known: verdicts.AllValues) -> str:
@@ -218,19 +218,21 @@ def _value_rows(answer: Answer) -> list[Row]:
     if known is None:
         return []
     rows = [Row("for", _values_that_fail(known), "number")]
+    rows += [Row("where", text, "faint") for text in _roots(known)]
+    if known.sample is not None:
+        rows.append(Row("shown at", f"{known.param} = {known.sample}"))
+    return rows
+
+
+def _roots(known: verdicts.AllValues) -> list[str]:
+    """Return what the irrational ends of the set are."""
     roots = {
         end.text: end.equation
         for interval in known.fails_for
         for end in (interval.low, interval.high)
         if end.equation is not None
     }
-    rows += [
-        Row("where", f"{text} is a root of {notation.equation_text(root)}", "faint")
-        for text, root in roots.items()
-    ]
-    if known.sample is not None:
-        rows.append(Row("shown at", f"{known.param} = {known.sample}"))
-    return rows
+    return [f"{text} is a root of {notation.equation_text(root)}" for text, root in roots.items()]
 
 
 def _intervals(known: verdicts.AllValues) -> str:

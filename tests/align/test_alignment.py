@@ -866,13 +866,13 @@ def test_what_is_computed_for_a_part_of_the_values_is_of_that_part():
         (COUNT, "epsilon < -2 * ln alpha", "holds"),
         (COUNT, "epsilon < -ln alpha", "violated"),
         (COUNT, "epsilon = -1/2 * ln alpha", "violated"),
-        (COUNT, "epsilon > -ln alpha", "undecided"),
-        (COUNT, "epsilon = -2 * ln alpha", "undecided"),
+        (COUNT, "epsilon > -ln alpha", "violated"),
+        (COUNT, "epsilon = -2 * ln alpha", "violated"),
         (COUNT, "epsilon != -2 * ln alpha", "holds"),
         (SHOWS_ORDER, "epsilon = inf", "holds"),
         (SHOWS_ORDER, "epsilon >= inf", "holds"),
         (SHOWS_ORDER, "epsilon != inf", "undecided"),
-        (COUNT, "epsilon = inf", "undecided"),
+        (COUNT, "epsilon = inf", "violated"),
         (COUNT, "epsilon < inf", "holds"),
         (SHOWS_ORDER, "epsilon < inf", "violated"),
     ],
@@ -896,8 +896,31 @@ def test_what_a_window_loses_is_not_what_it_loses_where_a_claim_fails():
     [found] = for_all_alpha(f"{COUNT}check m: dp(ln 3)")
     assert (found["verdict"], found["values"]["sample"]) == ("violated", "1/4")
     assert [each["to"]["exact"] for each in found["values"]["fails_for"]] == ["1/3"]
-    [open_] = for_all_alpha(f"{COUNT}check m: epsilon > 3/2 * ln(1/alpha)")
+    [open_] = for_all_alpha(f"{COUNT}check m: epsilon != -ln alpha")
     assert open_["reason"]["progress"].startswith("it is at least 1 (at alpha = exp(-1) on 0..1)")
+
+
+@pytest.mark.parametrize(
+    ("values", "claim", "fails_for", "sample"),
+    [
+        ("alpha in (0, 1)", "epsilon > -2 * ln alpha", ("0", "1"), "1/2"),
+        ("alpha in (0, 1)", "epsilon > ln 3", ("1/3", "1"), "1/2"),
+        ("alpha in (0, 1)", "epsilon >= ln(1/alpha + alpha)", ("0", "1"), "1/2"),
+        ("alpha in (0, 3/4]", "epsilon = ln 2", ("1/2", "3/4"), "2/3"),
+        ("alpha in [1/9, 1/4]", "epsilon > ln 3", ("1/3", None), None),
+    ],
+)
+def test_a_proof_for_all_values_refutes_what_is_above_it(values, claim, fails_for, sample):
+    """ε is -ln(alpha): it is said to fail for these at least, unless that is all that is asked."""
+    [found] = for_all_alpha(f"{COUNT}check m: {claim}", values)
+    if sample is None:
+        assert found["verdict"] == "holds"
+        return
+    [interval] = found["values"]["fails_for"]
+    assert (interval["from"]["exact"], interval["to"]["exact"]) == fails_for
+    assert found["values"]["sample"] == sample
+    assert found["values"].get("at_least", False) is (fails_for != ("0", "1"))
+    assert ", but epsilon <= ln(" in found["counterexample"]["requirement"]
 
 
 def test_a_claim_that_fails_up_to_a_logarithm_that_is_asked_fails_for_all():

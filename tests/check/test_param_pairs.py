@@ -470,6 +470,9 @@ def test_a_set_of_irrational_values_has_no_sample_and_says_so(tmp_path):
     shown = called("check", place).stdout
     assert "p in {0.707107}" in shown
     assert "0.707107 is a root of 2*p^2 - 1" in shown
+    place.write_text(text.replace("check answer at", "refute answer at"), encoding="utf-8")
+    shown = " ".join(called("check", place).stdout.split())
+    assert "as claimed for p in {0.707107}, where 0.707107 is a root of 2*p^2 - 1" in shown
 
 
 def test_evidence_for_all_values_is_lacking_and_for_a_value_where_it_fails_is_proved(tmp_path):

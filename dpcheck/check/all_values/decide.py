@@ -171,16 +171,33 @@ def violated_somewhere(for_all: ForAll, at_value: Callable[[Chosen], Outcome]) -
     parts = [Region(line.low, line.high, (middle,), side) for side in sides]
     found = [_sample(joined(and_, [asked, part]), line, (), for_all) for part in parts]
     for value in dict.fromkeys(value for value in found if value is not None):
-        outcome = at_value(value)
-        if isinstance(outcome.verdict, Violated):
-            asked_text, end = _asked_text(for_all, line, asked), line.end_at(value)
-            known = AllValues(
-                *(for_all.param.name, asked_text, (ParamInterval(end, end),), exact_text(value)),
-                shown_at=value,
-                is_exact=False,
-            )
-            return replace(outcome, all_values=known)
+        end = line.end_at(value)
+        shown = violated_within([ParamInterval(end, end)], value, line, for_all, at_value)
+        if shown is not None:
+            return shown
     return None
+
+
+def violated_within(
+    intervals: Sequence[ParamInterval],
+    value: Chosen,
+    line: Line,
+    for_all: ForAll,
+    at_value: Callable[[Chosen], Outcome],
+    *,
+    are_all: bool = False,
+) -> Outcome | None:
+    """Return that a claim fails for some values at least, or for all asked, if it does for one."""
+    outcome, asked = at_value(value), _asked_text(for_all, line, for_all.asked(line))
+    if not isinstance(outcome.verdict, Violated):
+        return None
+    known = AllValues(
+        *(for_all.param.name, asked, tuple(intervals), exact_text(value)),
+        shown_at=value,
+        is_exact=are_all,
+        fails_for_all=are_all,
+    )
+    return replace(outcome, all_values=known)
 
 
 # --- true or false -------------------------------------------------------------------------

@@ -16,13 +16,16 @@ from dpcheck.align.bound import Alignment, aligned
 from dpcheck.align.neighbors import Unreadable, differences
 from dpcheck.align.prices import bound_of, rates_of
 from dpcheck.align.windows import Row, Size, longer, round_of, window
+from dpcheck.check.all_values.decide import violated_within
 from dpcheck.check.all_values.piecewise import value_of_pieces
+from dpcheck.check.quantities.privacy import false_comparison
 from dpcheck.check.quantities.seen_pairs import complete_evidence, seen_pairs
-from dpcheck.check.values.amounts import bound_amount, epsilon_amount, epsilon_between
+from dpcheck.check.values.amounts import epsilon_amount, epsilon_between
 from dpcheck.check.values.comparisons import as_budget, holds
 from dpcheck.check.values.event_text import going_on
 from dpcheck.check.values.measures import ClaimRejected
 from dpcheck.check.values.verdicts import (
+    OPPOSITE,
     Amount,
     Beside,
     Comparison,
@@ -32,7 +35,6 @@ from dpcheck.check.values.verdicts import (
     Outcome,
     Phrase,
     Piece,
-    Sides,
     Undecided,
     Value,
     Violated,
@@ -50,8 +52,8 @@ from dpcheck.exact import (
     param_text,
     subtract,
 )
-from dpcheck.exact.line import line_of
-from dpcheck.exact.roots import joined
+from dpcheck.exact.line import Line, line_of
+from dpcheck.exact.roots import Region, everywhere, joined
 from dpcheck.explore.values.mistakes import spoken
 from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic import claims
@@ -149,8 +151,15 @@ def decided_everywhere(check: ResolvedCheck, decide: Decide, limits: Limits) -> 
     meet there.
     """
     assert isinstance(check.target, Mechanism), "only mechanisms have inputs"
+
+    def at_value(value: Chosen) -> Outcome:
+        assert check.chosen is not None, "a parameter can be chosen"
+        (one,) = check.chosen(value).checks
+        return outcome_everywhere(one, limits)[0]
+
     try:
-        return _Search(check.target, check.for_all, decide, limits).outcome(check.claim)
+        search = _Search(check.target, check.for_all, decide, at_value, limits)
+        return search.outcome(check.claim)
     except Unreadable as found:
         raise ClaimRejected(found.mistake) from None
 
@@ -159,10 +168,15 @@ class _Search:
     """What is known so far: a bound from above, and from below the ε of the windows seen."""
 
     def __init__(
-        self, mechanism: Mechanism, for_all: claims.ForAll | None, decide: Decide, limits: Limits
+        self,
+        mechanism: Mechanism,
+        for_all: claims.ForAll | None,
+        decide: Decide,
+        at_value: Callable[[Chosen], Outcome],
+        limits: Limits,
     ) -> None:
         self.mechanism, self.for_all = mechanism, for_all
-        self.decide, self.limits = decide, limits
+        self.decide, self.at_value, self.limits = decide, at_value, limits
         self.most, self.beside, self.unbounded = _proved(mechanism, limits)
         self.low: Epsilon | None = Budget.of(0)
         self.is_stream = round_of(mechanism) is not None
@@ -220,23 +234,44 @@ class _Search:
                     left.discard(half)
             if not left:
                 return self.proved(Holds(), *([self.below] if comparison in (">=", ">") else []))
-            if self.is_wrong(comparison, epsilon):
-                return self.proved(_too_small(self.most, comparison, epsilon))
+            if (refuted := self.refuted(claim, comparison, epsilon)) is not None:
+                return refuted
         return self.undecided()
 
     def is_below(self, comparison: Comparison, epsilon: Budget | None) -> bool:
         """Return whether what is proved is below a budget, for all values of a parameter."""
         if self.most is None or epsilon is None or self.for_all is None:
             return holds(comparison, _sign(self.most, epsilon))
-        return _is_below_for_all(self.most, comparison, epsilon, self.for_all)
+        if comparison == "<" and (self.for_all.has_low or self.for_all.has_high):
+            return False  # e^ε is continuous, so that it may be equal there
+        return _where_false(self.most, comparison, epsilon, self.for_all)[1].is_empty
 
-    def is_wrong(self, comparison: Comparison, epsilon: Budget | None) -> bool:
-        """Return whether what is proved is too small for a claim."""
-        if self.for_all is not None or comparison in ("<=", "<"):
-            return False
+    def refuted(
+        self, claim: claims.Claim, comparison: Comparison, epsilon: Budget | None
+    ) -> Outcome | None:
+        """Return that what is proved is too small for a claim, with a parameter for some values.
+
+        For others the claim may be true, so that it fails for these at least.
+        """
+        if comparison in ("<=", "<") or not isinstance(claim, claims.QuantityClaim):
+            return None
+        least: Comparison = ">=" if comparison == "=" else comparison
+        if self.for_all is not None:
+            if self.most is None or comparison == "!=":
+                return None
+            line, region = _where_false(self.most, least, epsilon, self.for_all)
+            value = line.simplest(region, at_logarithms=self.for_all.at_logarithms)
+            if value is None:
+                return None
+            are_all, where = self.is_below(OPPOSITE[least], epsilon), line.intervals(region)
+            shown = where, value, line, self.for_all, self.at_value
+            return violated_within(*shown, are_all=are_all)
+        relation, is_wrong = "<=", not holds(least, _sign(self.most, epsilon))
         if comparison == "!=":
-            return _sign(self.low, self.most) == _sign(self.low, epsilon) == 0
-        return not holds(">=" if comparison == "=" else comparison, _sign(self.most, epsilon))
+            relation, is_wrong = "=", _sign(self.low, self.most) == _sign(self.low, epsilon) == 0
+        high = epsilon_amount(self.most)
+        why = false_comparison("epsilon", claim, high, relation)
+        return self.proved(Violated(why)) if is_wrong else None
 
     def decided(self, size: Size, claim: claims.Claim) -> Seen:
         """Return what a window says of a claim; a size that is too much leaves it open."""
@@ -483,25 +518,25 @@ def _sign(left: Epsilon | None, right: Epsilon | None) -> int:
     return compare_epsilon(left, right)
 
 
-def _is_below_for_all(
-    low: Budget, comparison: Comparison, high: Budget, for_all: claims.ForAll
-) -> bool:
-    """Return whether one budget is below another one for all values of a parameter that are asked.
+def _where_false(
+    low: Budget, comparison: Comparison, high: Budget | None, for_all: claims.ForAll
+) -> tuple[Line, Region]:
+    """Return for which values that are asked a comparison of budgets is false; None is infinite.
 
-    With e^(high - low) = F^(1/n) that is F >= 1, decided strictly inside of the interval. F is
-    continuous, so that it is at least 1 at closed ends as well; there it may be 1, too.
+    With e^(high - low) = F^(1/n) that is by the sign of F - 1, decided strictly inside of the
+    interval. F is continuous, so that `<=` is true at closed ends as well where it is inside.
     """
-    growth, _ = growth_of(high - low)
+    growth, _ = (0, 1) if high is None else growth_of(high - low)
     line = line_of(
         for_all.param,
         [growth, *(value for value, _ in for_all.part)],
         is_exponential=for_all.is_exponential,
     )
-    fails = line.where(subtract(growth, 1), (-1, 0) if comparison == "<" else (-1,))
-    has_ends = for_all.has_low or for_all.has_high
-    return (
-        not (comparison == "<" and has_ends) and joined(and_, [fails, for_all.asked(line)]).is_empty
-    )
+    signs = [sign for sign in (-1, 0, 1) if not holds(comparison, -sign)]
+    asked = for_all.asked(line)
+    if high is None:
+        return line, joined(and_, [asked, everywhere(1 in signs, line.low, line.high)])
+    return line, joined(and_, [asked, line.where(subtract(growth, 1), signs)])
 
 
 def _at_least(outcome: Outcome) -> Outcome:
@@ -533,11 +568,3 @@ def _with_comparison(claim: claims.Claim, comparison: Comparison) -> claims.Clai
     if isinstance(claim, claims.QuantityClaim):
         return replace(claim, comparison=comparison)
     return claim
-
-
-def _too_small(most: Budget | None, comparison: Comparison, bound: Budget | None) -> Violated:
-    """Return that ε is proved to be too small for a claim."""
-    high, claimed = epsilon_amount(most), bound_amount(bound)
-    sides = Sides(high, comparison, claimed)
-    requirement = Phrase.of(high, f" {comparison} ", claimed)
-    return Violated(Counterexample((), Phrase.of("epsilon is at most"), (), requirement, sides))
