@@ -56,6 +56,7 @@ REFUSED = [
     "y ~ skewed(p) output y",
     "output argmax(i in 0..1 : p * i)",
     "output clamp(x, 0, p)",
+    "repeat p { output 1 }",
 ]
 
 
@@ -76,7 +77,6 @@ def test_a_parameter_planted_where_a_value_is_needed_is_a_mistake(body):
         ("y ~ {x: (3 * p - 1)^2, 1: (3 * p - 1)^2} normalized\n  output y", "DP211"),
         ("y ~ {i: (2 * p^2 - 1)^2 for i in 0..1} normalized\n  output y", "DP211"),
         ("y ~ bernoulli(2^(-p))\n  output y", "DP209"),
-        ("repeat p { output 1 }", "DP530"),
         ("y ~ bernoulli(p / 0)\n  output y", "DP207"),
     ],
 )
@@ -125,14 +125,16 @@ mechanism answer() {
         ("check answer: dp(ln 2, p - 1/2)", "DP628"),
         ("check answer: dp(ln p)", "DP628"),
         ("check answer: E in [1 - p, p] [ output ]", "DP628"),
-        ("check answer: P>=1/2 [ F<=p output = 1 ]", "DP607"),
+        ("check answer: P>=1/2 [ F<=p output = 1 ]", "DP410"),
         ("check answer: P>=1/2 [ F P>=1/2 [ X output = 1 ] ]", "DP627"),
         ("check answer: D{ln 2} [ F D{ln 2} [ X output = 1 ] ]", "DP627"),
         ("check answer at x = 0: P=? [ F P>=1/2 [ X output = 1 ] ] >= p", "DP627"),
         ("check answer at P>=1/2 [ X P>=1/2 [ output = 1 ] ]: dp(ln 2)", "DP627"),
         ("check compose(answer, 2): dp(ln 2)", "DP627"),
         ("check answer: loss_tail(ln 2) <= 1/2", "DP627"),
-        ("check group(answer, p): dp(ln 2)", "DP622"),
+        ("check group(answer, p): dp(ln 2)", "DP410"),
+        ("check compose(answer, p): dp(ln 2)", "DP410"),
+        ("check subsample(answer, p): dp(ln 2)", "DP410"),
     ],
 )
 def test_claims_decide_nothing_by_the_number_that_stands_for_a_parameter(claim, code):

@@ -184,7 +184,8 @@ def _recipe(distribution: program.Parametric | program.Branches, supports: Suppo
         case program.Parametric(word=word, arguments=arguments, policy=policy, span=span):
             row = DISTRIBUTIONS[word]
             if isinstance(policy, program.Unbounded):
-                unbounded = partial(_unbounded, row, supports)
+                added = [each.span for each in arguments[len(row.parameters) :]]
+                unbounded = partial(_unbounded, row, supports, added)
                 read = (*arguments, Var(TAIL_STATE, span))
                 return Recipe(f"{word} unbounded", read, span, unbounded)
             bounds = () if policy is None else (policy.lo, policy.hi)
@@ -336,15 +337,21 @@ def _parametric(
         raise MistakeFault(runs.NumberTooLarge(span, (), str(error), error.advice)) from None
 
 
-def _unbounded(row: BuiltIn, supports: Supports, values: list[Value], span: Span) -> Weights:
-    """Return noise on all integers: values in the window, and arrivals beyond it."""
+def _unbounded(
+    row: BuiltIn, supports: Supports, added: Sequence[Span], values: list[Value], span: Span
+) -> Weights:
+    """Return noise on all integers: values in the window, and arrivals beyond it.
+
+    added: where what moves its center stands.
+    """
     given: list[Any] = []
     for parameter, value in zip(row.parameters, values, strict=False):
         given.extend(checked_argument(parameter, value, span, supports.table))
     tails, state = supports.tails, values[-1]
     assert tails is not None, "what is wide has tails"
     assert isinstance(state, int), "a tail state is a number"
-    shift = sum(move_of(each, span) for each in values[len(row.parameters) : -1])
+    moves = values[len(row.parameters) : -1]
+    shift = sum(map(move_of, moves, added))
     low, high = tails.window.low - 1 - shift, tails.window.high + 1 - shift
     if abs(shift) > FARTHEST:
         raise tails.window.too_far()

@@ -26,6 +26,7 @@ from dpcheck.model.program import ExplicitChain, Mechanism, Part
 from dpcheck.records import dataclass
 from dpcheck.resolve.claims.formulas import Reader
 from dpcheck.resolve.expressions.expressions import BUILT_IN, constant
+from dpcheck.resolve.expressions.params import wrong_value
 from dpcheck.resolve.names.scopes import Scope
 from dpcheck.source import Span
 
@@ -85,7 +86,8 @@ def _subsample(target: surface.Target, scope: Scope) -> Arranged | None:
     match inner, kept:
         case Leaf(), int() | Rational() if not isinstance(kept, bool) and 0 <= kept <= 1:
             return Leaf(inner.target, multiply(inner.kept, kept))
-    scope.report(ArrangementUsage(target.span, "subsample"))
+    usage = ArrangementUsage(target.span, "subsample")
+    scope.report(wrong_value(kept, target.arguments[1].value.span, usage))
     return None
 
 
@@ -151,7 +153,7 @@ def _count(tree: surface.Expression, word: str, scope: Scope) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        scope.report(ArrangementUsage(tree.span, word))
+        scope.report(wrong_value(value, tree.span, ArrangementUsage(tree.span, word)))
         return None
     return value
 

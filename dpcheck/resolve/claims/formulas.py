@@ -24,6 +24,7 @@ from dpcheck.records import dataclass, field, replace
 from dpcheck.resolve.chains import States, known_member
 from dpcheck.resolve.expressions import expressions
 from dpcheck.resolve.expressions.kinds import BOOLEAN, KindChecker, Kinds, of_value
+from dpcheck.resolve.expressions.params import wrong_value
 from dpcheck.resolve.names.scopes import Asked, Held, Known, Scope, sound
 from dpcheck.source import Span
 
@@ -408,7 +409,8 @@ def _steps(tree: surface.Expression, scope: Scope) -> int | None:
     value = expressions.constant(tree, scope, "a bound of steps")
     if value is None or (type(value) is int and value >= 0):
         return value
-    scope.report(claims.BadStepBound(tree.span, value_text(value)))
+    mistake = claims.BadStepBound(tree.span, value_text(value))
+    scope.report(wrong_value(value, tree.span, mistake))
     return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeGuard
 
+from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.params import ParamAsValue, ParamInterval
 from dpcheck.exact import (
     Budget,
@@ -190,3 +191,11 @@ def _depends(expr: Expr, tainted: frozenset[str], scope: Scope) -> bool:
 def _report(expr: Expr, scope: Scope) -> None:
     why = "this needs a value, and a `param` has none before one is chosen"
     scope.report(ParamAsValue(expr.span, (), why))
+
+
+def wrong_value(value: Value, span: Span, mistake: Mistake) -> Mistake:
+    """Return what is wrong with a constant: it depends on a parameter, or what a place says."""
+    if not isinstance(value, ParamNumber | ParamBudget):
+        return mistake
+    why = f"this needs a value, and `{value.param.name}` has none before one is chosen"
+    return ParamAsValue(span, (), why)

@@ -19,6 +19,7 @@ from dpcheck.model.offers import fixed_symbol, offer_symbol
 from dpcheck.model.values import SetValue, value_text
 from dpcheck.records import dataclass
 from dpcheck.resolve.expressions import expressions, signatures
+from dpcheck.resolve.expressions.params import wrong_value
 from dpcheck.resolve.names.scopes import (
     Binding,
     Held,
@@ -445,7 +446,8 @@ class _Walk(Locals):
         if isinstance(times, Const):
             value = times.value
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-                scope.report(structure.BadRepeat(span, value_text(value)))
+                mistake = structure.BadRepeat(span, value_text(value))
+                scope.report(wrong_value(value, span, mistake))
                 return []
         domain = expressions.folded("range", [Const(1, span), times], span)
         before = self.missing
