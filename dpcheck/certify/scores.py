@@ -12,6 +12,7 @@ import decimal
 from collections.abc import Sequence
 
 from dpcheck import exact
+from dpcheck.limits import Limits
 
 ScoredRun = tuple[
     Sequence[tuple[int, exact.Number, exact.Number]], tuple[exact.Number, exact.Number], int
@@ -35,16 +36,21 @@ _EXACT = decimal.Context(
 
 
 def certify_score_event(
-    runs: Sequence[ScoredRun], least: int, epsilon: exact.Budget, delta: exact.Number
+    runs: Sequence[ScoredRun],
+    least: int,
+    epsilon: exact.Budget,
+    delta: exact.Number,
+    gap: exact.Number,
+    limits: Limits,
 ) -> tuple[Ends, Ends]:
     """Check P(S) > e^ε Q(S) + δ, and return what P(S) and Q(S) lie between.
 
     S: the scores of all runs add up to at least `least`, or one run shows what only P shows (and
-    none what only Q shows).
+    none what only Q shows). P(S) - e^ε Q(S) is at least `gap`: so many digits show it.
     """
     growth = abs(int(float(epsilon.ball(64).mid()) / 2))
-    digits = _DIGITS + growth + _leading_zeros(delta)
-    p, q = (_probability(runs, side, least, digits) for side in (0, 1))
+    digits = _DIGITS + growth + _leading_zeros(gap)
+    p, q = (_probability(runs, side, least, digits, limits) for side in (0, 1))
     assert exact.excess_sign(p[0], q[1], epsilon, delta) > 0, "a violation exceeds its budget"
     return p, q
 
@@ -56,7 +62,9 @@ def _leading_zeros(value: exact.Number) -> int:
     )
 
 
-def _probability(runs: Sequence[ScoredRun], side: int, least: int, digits: int) -> Ends:
+def _probability(
+    runs: Sequence[ScoredRun], side: int, least: int, digits: int, limits: Limits
+) -> Ends:
     """Return what P(S) (side 0) or Q(S) (side 1) lies between."""
     one = 10**digits
     total: _Masses = [one], 0
@@ -69,6 +77,7 @@ def _probability(runs: Sequence[ScoredRun], side: int, least: int, digits: int) 
         square: _Masses = [found.get(score, 0) for score in range(high, low - 1, -1)], low
         finite_run = exact.ceil(exact.multiply(exact.subtract(1, only[side]), one))
         for n in range(times.bit_length()):
+            limits.check_time("an event is checked again")
             if n:
                 square = _product(square, square, digits)
                 finite_run = -(-finite_run * finite_run // one)

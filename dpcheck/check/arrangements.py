@@ -251,7 +251,7 @@ def _outcome(claim: claims.Claim, evidence: ComposedEvidence, seen: SeenPairs) -
         case claims.QuantityComparison():
             return decide_comparison(claim, lambda side: _outcome(side, evidence, seen))
         case claims.PrivacyClaim() | claims.QuantityClaim() | claims.QuantityValue():
-            decision = decide_event_claim(claim, evidence, seen)
+            decision = decide_event_claim(claim, evidence, seen, by_excess=True)
             assert decision.verdict is not None, "complete evidence decides"
             return Outcome(decision.verdict, *known.looked_at, decision.value)
         case _:

@@ -37,7 +37,7 @@ from dpcheck.explain.inputs import named_states
 from dpcheck.explain.quantities import Weighed, falling, loss_text, named_block, weighed
 from dpcheck.explain.runs.traced_run import first_traced
 from dpcheck.explain.subject import Subject
-from dpcheck.logic.claims import QuantityClaim, TightDelta, TightEpsilon
+from dpcheck.logic.claims import QuantityClaim, TightEpsilon
 from dpcheck.records import dataclass, replace
 
 _MAX_CLASSES = 6
@@ -118,14 +118,14 @@ def explain_composition(
 ) -> Explanation | None:
     """Return why a composition violates dp(ε, δ), or has a larger ε or δ than claimed.
 
-    None where an ε is smaller than claimed, or its event is not the one at the claimed ε.
+    None where an ε is smaller than claimed.
     """
     budget = budget_of(claim)
     if len(example.probabilities) != 2 or len(example.states) != 2 or budget is None:
         return None
     epsilon, delta = budget
     quantity = claim.quantity if isinstance(claim, QuantityClaim) else None
-    if isinstance(quantity, TightEpsilon) and (example.excess is None or delta != 0):
+    if isinstance(quantity, TightEpsilon) and example.excess is None:
         return None
     (p, q), (left, right) = example.probabilities, example.states
     found = as_found(example, growth_amount(epsilon), number_amount(delta))
@@ -135,10 +135,10 @@ def explain_composition(
     remarks: list[Remark] = []
     text = str(example.event) if isinstance(example.event, Phrase) else ""
     if subject.detail == "full" and all(kind.classes for kind in kinds):
-        at = None if delta == 0 and not isinstance(quantity, TightDelta) else epsilon
-        if p.enclosure is None and q.enclosure is None:  # else its event has rounded losses
-            text = _in_words(at, kinds) or text
-            remarks += _likeliest(at, kinds)
+        has_rounded_losses = p.enclosure is not None or q.enclosure is not None
+        if not has_rounded_losses and (delta != 0 or q.exact != "0"):
+            text = _in_words(epsilon, kinds) or text
+            remarks += _likeliest(epsilon, kinds)
         remarks += _remarks(kinds, (left, right))
     return Explanation(
         neighbors=Neighbors(*example.states, note=note),
@@ -184,21 +184,19 @@ def _classes(part: Subject, names: tuple[str, ...]) -> list[Class]:
     return [Class(r, tuple(each.shown for each in found[r]), found[r][0]) for r in order]
 
 
-def _in_words(epsilon: Budget | None, kinds: Sequence[Kind]) -> str:
-    """Return the optimal event at ε (None: of the largest loss): a count, or a sum of scores."""
+def _in_words(epsilon: Budget, kinds: Sequence[Kind]) -> str:
+    """Return the optimal event at ε: a count, or a sum of scores."""
     first, *others = kinds
     if not others and len(first.classes) == 2 and all(each.ratio for each in first.classes):
         high, low = first.classes
         those = f"{first.outputs} are {high.text}"
         if not high.is_short:
             those = f"{first.outputs} have factor {exact_text(high.ratio or 1)}"
-        count: int | None = first.times
-        if epsilon is not None:
-            count = _least_count(high.ratio or 1, low.ratio or 1, first.times, epsilon)
+        count = _least_count(high.ratio or 1, low.ratio or 1, first.times, epsilon)
         if count == first.times:
             return f"{'both' if count == 2 else f'all {count}'} {those}"
         return "" if count is None else f"at least {count} of the {first.times} {those}"
-    if epsilon is None or not all(kind.is_short for kind in kinds):
+    if not all(kind.is_short for kind in kinds):
         return ""
     scores = []
     for kind in kinds:
@@ -262,26 +260,24 @@ def _run(kind: Kind, names: tuple[str, str]) -> TracedRun | None:
     return part.part("run", lambda: first_traced(part, [shown], (left, right)))
 
 
-def _likeliest(epsilon: Budget | None, kinds: Sequence[Kind]) -> list[Remark]:
-    """Return the likeliest outputs of the event at ε (None: of the largest loss).
+def _likeliest(epsilon: Budget, kinds: Sequence[Kind]) -> list[Remark]:
+    """Return the likeliest outputs of the event at ε.
 
-    Runs of one kind with one or two losses are needed: which sequence of more is the likeliest is
-    not looked for.
+    Runs of one kind with two losses are needed: which sequence of more is the likeliest is not
+    looked for.
     """
     first, *others = kinds
     times = first.times
     if others or times > _MAX_TIMES or not all(each.has_one_output for each in first.classes):
         return []
     high, *low = first.classes
-    counts = [times]
-    if epsilon is not None:
-        if len(low) != 1 or not high.ratio or not low[0].ratio:
-            return []
-        least = _least_count(high.ratio, low[0].ratio, times, epsilon)
-        if least is None:
-            return []
-        is_rarer = compare(high.likeliest[1], low[0].likeliest[1]) < 0
-        counts = [least, times - least] if is_rarer else [times]
+    if len(low) != 1 or not high.ratio or not low[0].ratio:
+        return []
+    least = _least_count(high.ratio, low[0].ratio, times, epsilon)
+    if least is None:
+        return []
+    is_rarer = compare(high.likeliest[1], low[0].likeliest[1]) < 0
+    counts = [least, times - least] if is_rarer else [times]
     return [Remark("output", _product([each.likeliest for each in first.classes], counts))]
 
 

@@ -11,6 +11,7 @@ from flint import fmpq
 
 from dpcheck.certify.scores import certify_score_event
 from dpcheck.exact import Budget, number, subtract
+from dpcheck.limits import Limits
 from dpcheck.privacy.composition import is_short
 from dpcheck.privacy.losses import LossDistribution
 from tests.checking import check_text
@@ -240,14 +241,15 @@ def test_score_events_have_the_probabilities_that_all_outcomes_add_up_to(seed):
                 exact[side] += prod((chances[side] for _, *chances in outcome), start=fmpq(1))
     exact[0] += 1 - prod((1 - only[0] for _, only, _ in single), start=fmpq(1))
     (p_low, p_high), (q_low, q_high) = certify_score_event(
-        runs, least, Budget.of(-20), fmpq(1, 10**6)
+        runs, least, Budget.of(-20), fmpq(1, 10**6), fmpq(1, 10**6), Limits()
     )
     assert p_low <= exact[0] <= p_high
     assert q_low <= exact[1] <= q_high
     assert p_high - p_low < fmpq(1, 10**25)
     gap = subtract(exact[0], exact[1])
+    delta = gap if gap > 0 else number(1, 10**6)
     with pytest.raises(AssertionError, match="exceeds its budget"):
-        certify_score_event(runs, least, Budget.of(0), gap if gap > 0 else number(1, 10**6))
+        certify_score_event(runs, least, Budget.of(0), delta, delta, Limits())
 
 
 def test_a_million_runs_are_bounded_as_narrowly_as_a_thousand():

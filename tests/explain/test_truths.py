@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from itertools import product
 
 import pytest
 
@@ -304,6 +305,39 @@ def test_the_output_of_a_composition_is_the_likeliest_of_its_event(tmp_path):
     found = compose("compose(m2, 3)", "dp(ln 2, 1/100)", tmp_path)
     assert found.rule.text == "at least 1 of the 3 outputs are Y"
     assert str(found.remarks[0].text).startswith("Y, N, N: ")
+
+
+@pytest.mark.parametrize("claim", ["dp(ln 2)", "dp(ln 2, 1/50)", "epsilon <= ln 2"])
+def test_the_event_of_a_composition_is_the_one_that_exceeds_the_budget_most(claim, tmp_path):
+    """The event of the largest loss, all four outputs, is the rarest that violates it."""
+    found = compose("compose(m0, 2, m1, 2)", claim, tmp_path)
+    p = q = Fraction(0)
+    for outputs in product([0, 1], repeat=4):
+        left, right = Fraction(1), Fraction(1)
+        for one, chance in zip(outputs, [Fraction(3, 4)] * 2 + [Fraction(2, 3)] * 2, strict=True):
+            left, right = (
+                left * (chance - one * (2 * chance - 1)),
+                right * (1 - chance + one * (2 * chance - 1)),
+            )
+        if left > 2 * right:
+            p, q = p + left, q + right
+    assert (exact(found.inequality.p), exact(found.inequality.q)) == (p, q)
+    assert "add up to more than ln(2)" in found.rule.text
+
+
+@pytest.mark.parametrize("claim", ["dp(2)", "epsilon <= 2"])
+def test_the_event_of_many_runs_is_one_that_is_met(claim, tmp_path):
+    """The largest loss in all of them would have a probability below 10^-100."""
+    text = f"""mechanism m {{{TWO}
+      which ~ bernoulli(1/2)
+      truth ~ bernoulli(if which then 11/20 else 13/25)
+      output (which, truth = (x = 1))
+    }}
+    check compose(m, 300): {claim}"""
+    (found,) = explained(text, tmp_path)
+    ratio = found.inequality.ratio.enclosure
+    assert found.inequality.p.compared("1/2") > 0
+    assert float(ratio[0]) > 20
 
 
 def test_a_run_of_a_chain_is_its_most_probable_path(tmp_path):

@@ -13,6 +13,7 @@ so do Rényi divergences.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from functools import reduce
 
@@ -71,7 +72,8 @@ def decide_by_bounds(claim: claims.Claim, runs: Composition, limits: Limits) -> 
             if isinstance(asked.quantity, claims.TightDelta):
                 verdict, _ = _compared(asked, asked.quantity, runs, limits, of_quantity=False)
             else:
-                verdict = _pure_privacy(asked, runs)
+                pure = _decide_quantity(asked, asked.quantity, runs, limits, of_quantity=False)
+                verdict = pure.verdict
             return verdicts.Outcome(verdict, runs.seen.coverage())
         case claims.QuantityClaim(quantity=quantity) | claims.QuantityValue(quantity=quantity):
             return _decide_quantity(claim, quantity, runs, limits)
@@ -84,7 +86,10 @@ def _decide_quantity(
     quantity: claims.Quantity,
     runs: Composition,
     limits: Limits,
+    *,
+    of_quantity: bool = True,
 ) -> verdicts.Outcome:
+    """Return the outcome of a claim about a quantity; else than `of_quantity`, it was dp(ε)."""
     coverage = runs.seen.coverage()
     if isinstance(quantity, claims.LossQuantity) and quantity.word == "total_variation":
         quantity = claims.TightDelta(Budget.of(0), quantity.span)
@@ -109,6 +114,16 @@ def _decide_quantity(
     amount = Measured(found, None, is_loss=word != "zcdp").amount(DIGITS)
     names = runs.names_of(direction)
     verdict = verdict_on(claim, quantity_text(quantity), found, amount, names)
+    is_epsilon = isinstance(quantity, claims.TightEpsilon)
+    if is_epsilon and isinstance(verdict, verdicts.Violated):
+        assert isinstance(claim, claims.QuantityClaim), "a value is not violated"
+        is_finite = found is not None
+        where = "with the largest loss in every run" if is_finite else "possible on one side only"
+        event = verdicts.Phrase.of(f"the outputs {where}")
+        plain = with_fields(verdict.counterexample, event=event)
+        is_more = is_finite and compare_measures(found, claim.bound) == 1
+        how = {"is_more": is_more, "of_quantity": of_quantity}
+        verdict = _violated(plain, claim, direction, runs, limits, **how)
     return verdicts.Outcome(verdict, coverage, (), amount, (between(names),))
 
 
@@ -143,22 +158,6 @@ def _largest(
     )
 
 
-def _pure_privacy(asked: claims.QuantityClaim, runs: Composition) -> verdicts.Verdict:
-    """Decide dp(ε, 0), asked as `epsilon <= ε`, by the largest loss of all runs together."""
-    value, direction = _largest([(each.epsilon, each) for each in runs.directions])
-    amount = Measured(value, None).amount(DIGITS)
-    verdict = verdict_on(asked, "epsilon", value, amount, runs.names_of(direction))
-    if not isinstance(verdict, verdicts.Violated):
-        return verdict
-    which = (
-        "that are possible on one side only"
-        if value is None
-        else "with the largest loss in every run"
-    )
-    event = verdicts.Phrase.of(f"the outputs {which}")
-    return verdicts.Violated(with_fields(verdict.counterexample, event=event))
-
-
 # --- values ------------------------------------------------------------------------------
 
 
@@ -189,6 +188,8 @@ TABLE_DELTA = fmpq(1, 10**9)
 
 TABLE_ROWS = 12
 """Rows of a profile that has no exact pieces."""
+SHOWN_SECONDS = 3
+"""What an event takes of the processor that shows a claim with δ = 0: of 10^5 runs one."""
 FINER_TAILS = 4
 """Tails of losses are slopes of δ: their bounds are as far apart as the step is long."""
 
@@ -255,7 +256,6 @@ def _compared(
     name, directions = quantity_text(quantity), concerned(quantity, runs)
     if not directions:
         return verdict_on(claim, name, 0, amounts.number_amount(0), ()), amounts.number_amount(0)
-    budget = budget_of(with_fields(claim, quantity=quantity))
     bound = ball_of(claim.bound, BOUND_BITS)
 
     def sign(found: Bounds) -> int | None:
@@ -275,33 +275,59 @@ def _compared(
         return verdicts.Holds(), amount
     has_pair = decided > 0 or isinstance(quantity, claims.LossQuantity)
     names = runs.names_of(found.top.direction) if has_pair else ()
-    plain, example = _plain_example(name, claim, amount, decided, names), None
-    if decided > 0 and budget is not None and budget[0].sign() >= 0:
-        example = _shown_event(
-            claims.TightDelta(budget[0], claim.span), found.top, runs, budget[1], limits
-        )
+    verdict = _violated(
+        _plain_example(name, claim, amount, decided, names),
+        *(with_fields(claim, quantity=quantity), found.top.direction, runs, limits),
+        is_more=decided > 0,
+        of_quantity=of_quantity,
+    )
+    return verdict, amount
+
+
+def _violated(
+    plain: verdicts.Counterexample,
+    claim: claims.QuantityClaim,
+    direction: Direction,
+    runs: Composition,
+    limits: Limits,
+    *,
+    is_more: bool,
+    of_quantity: bool,
+) -> verdicts.Violated:
+    """Return a violation with an event that shows it, of ε or δ that `is_more` than claimed."""
+    budget, example = budget_of(claim), None
+    if is_more and budget is not None and budget[0].sign() >= 0:
+        tight = claims.TightDelta(budget[0], claim.span)
+        example = _shown_event(tight, direction, runs, budget[1], limits)
     if example is not None and of_quantity:
         example = with_fields(example, requirement=plain.requirement, sides=plain.sides)
-    return verdicts.Violated(example or plain), amount
+    return verdicts.Violated(example or plain)
 
 
 def _shown_event(
-    quantity: claims.TightDelta, found: Bounded, runs: Composition, delta: Number, limits: Limits
+    quantity: claims.TightDelta,
+    direction: Direction,
+    runs: Composition,
+    delta: Number,
+    limits: Limits,
 ) -> verdicts.Counterexample | None:
     """Return the event of a violation, on a uniform grid: sums on coarser ones are no scores.
 
-    None where no grid that is worth its time has one; the violation is proved without it.
+    None where no grid that is worth its time has one; the violation is proved without it. For δ = 0
+    no grid was needed to prove it.
     """
     budget = quantity.epsilon, delta
+    if delta == 0:
+        limits = with_fields(limits, cpu_deadline=time.process_time() + SHOWN_SECONDS)
 
     def is_shown(bounds: Bounds) -> bool:
         return _is_surely_violated(bounds.top.grid, budget)
 
     try:
-        shown = refined(quantity, [found.direction], delta, is_shown, limits, is_uniform=True)
+        shown = refined(quantity, [direction], delta or None, is_shown, limits, is_uniform=True)
+        return _event_example(shown.top, runs, *budget, limits) if is_shown(shown) else None
     except LimitReached:
         return None
-    return _event_example(shown.top, runs, *budget) if is_shown(shown) else None
 
 
 def _plain_example(
@@ -329,13 +355,13 @@ def _is_surely_violated(grid: GridLosses, budget: tuple[Budget, Number]) -> bool
 
 
 def _event_example(
-    found: Bounded, runs: Composition, epsilon: Budget, delta: Number
+    found: Bounded, runs: Composition, epsilon: Budget, delta: Number, limits: Limits
 ) -> verdicts.Counterexample:
     """Return the event with P(S) > e^ε Q(S) + δ that a grid shows, checked again."""
-    step, least = found.grid.step, found.grid.delta_below(epsilon)[1]
-    p_ends, q_ends = certify_score_event(
-        [_scored(*part, step) for part in found.direction.parts], least, epsilon, delta
-    )
+    step, (gap, least) = found.grid.step, found.grid.delta_below(epsilon)
+    scored = [_scored(*part, step) for part in found.direction.parts]
+    size = gap.lower().fmpq()
+    p_ends, q_ends = certify_score_event(scored, least, epsilon, delta, size, limits)
     with ctx.workprec(BOUND_BITS):
         p, q = ([ball_of(end, BOUND_BITS) for end in ends] for ends in (p_ends, q_ends))
         factor, room = epsilon.exp_ball(BOUND_BITS), number_ball(delta, BOUND_BITS)
@@ -347,7 +373,7 @@ def _event_example(
         f"the outputs of all runs whose scores add up to at least {least}: the score of an output "
         f"is its privacy loss in units of {decimal(step)}, rounded"
     )
-    plus = (" + ", amounts.number_amount(delta))
+    plus = () if delta == 0 else (" + ", amounts.number_amount(delta))
     times = amounts.growth_amount(epsilon)
     return verdicts.Counterexample(
         runs.names_of(found.direction),

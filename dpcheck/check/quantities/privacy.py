@@ -76,13 +76,22 @@ class Decision:
 
 
 def decide_event_claim(
-    claim: EventClaim, evidence: Evidence, seen: SeenPairs, *, is_complete: bool = True
+    claim: EventClaim,
+    evidence: Evidence,
+    seen: SeenPairs,
+    *,
+    is_complete: bool = True,
+    by_excess: bool = False,
 ) -> Decision:
-    """Return what evidence about pairs says about a claim; a part of it only bounds from below."""
+    """Return what evidence about pairs says about a claim; a part of it only bounds from below.
+
+    What violates it is shown `by_excess`, where an event of the largest ratio is a rare one.
+    """
+    how = {"is_complete": is_complete, "by_excess": by_excess}
     if isinstance(claim, claims.PrivacyClaim):
-        decision = _decide_privacy(claim, evidence, seen, is_complete=is_complete)
+        decision = _decide_privacy(claim, evidence, seen, **how)
     else:
-        decision = _decide_quantity(claim, evidence, seen, is_complete=is_complete)
+        decision = _decide_quantity(claim, evidence, seen, **how)
     shown = decision.shown if isinstance(decision.verdict, verdicts.Violated) else None
     if shown is not None and shown.gap is not None and isinstance(evidence, TableEvidence):
         sequences = evidence.short_event(shown.gap, shown.factor)
@@ -92,12 +101,20 @@ def decide_event_claim(
 
 
 def _decide_privacy(
-    claim: claims.PrivacyClaim, evidence: Evidence, seen: SeenPairs, *, is_complete: bool
+    claim: claims.PrivacyClaim,
+    evidence: Evidence,
+    seen: SeenPairs,
+    *,
+    is_complete: bool,
+    by_excess: bool,
 ) -> Decision:
     """Decide dp(ε, δ): by the largest ratio for δ = 0, else by the largest gap."""
     budget = claim.epsilon, claim.delta
     factor = None if claim.delta == 0 else ExpFactor.of(claim.epsilon)
     gap = evidence.worst_ratio() if factor is None else evidence.worst_gap(factor)
+    if by_excess:
+        found = _of_largest_excess(Found(None, gap, factor), evidence, claim.epsilon)
+        gap, factor = found.gap, found.factor
     if claim.epsilon.sign() < 0 and len(seen.pairs):
         sure = EventGap(1, 1, 0, True)  # which equal rows have, too
         is_worse = gap is None or sure.exceeds(gap, ExpFactor.of(claim.epsilon))
@@ -116,12 +133,21 @@ def _decide_privacy(
     return Decision(verdicts.Violated(example), shown=found)
 
 
+def _of_largest_excess(found: Found, evidence: Evidence, epsilon: Budget) -> Found:
+    """Return the event that exceeds ε most, in place of one that the right side can show, too."""
+    if found.gap is None or found.gap.q == 0:
+        return found
+    factor = ExpFactor.of(epsilon)
+    return Found(found.value, evidence.worst_gap(factor), factor)
+
+
 def _decide_quantity(
     claim: claims.QuantityClaim | claims.QuantityValue,
     evidence: Evidence,
     seen: SeenPairs,
     *,
     is_complete: bool,
+    by_excess: bool,
 ) -> Decision:
     """Report a least ε or δ, or decide `quantity comparison bound`."""
     found = tight_quantity(claim.quantity, evidence)
@@ -141,6 +167,9 @@ def _decide_quantity(
     example = false_comparison(quantity_text(claim.quantity), claim, amount, relation)
     if found.gap is not None:
         over = budget_of(claim) if sign > 0 else None
+        if by_excess and over is not None:
+            found = _of_largest_excess(found, evidence, over[0])
+        assert found.gap is not None, "its value is too large"
         example = _example(example, found, found.gap, evidence, seen, over)
     return Decision(verdicts.Violated(example), amount if is_complete else None, shown=found)
 
