@@ -149,7 +149,7 @@ def test_the_run_of_a_path_formula_has_the_chance_of_its_draws(claim, shown, of,
     text = f"""mechanism m {{
       input x in 0..1
       adjacent all
-      a ~ bernoulli(1/3 + x/10)
+      a ~ bernoulli(2/5 + x/10)
       b ~ bernoulli(1/4)
       y := if a | b then 1 else 0
       output y
