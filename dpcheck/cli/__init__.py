@@ -12,16 +12,7 @@ from contextlib import suppress
 from itertools import pairwise, takewhile
 from pathlib import Path
 
-from dpcheck.cli import signals
-from dpcheck.cli.checking import (
-    OUTPUTS,
-    Report,
-    checked,
-    complain_of_bugs,
-    refuse_as,
-    say,
-    trusted_cache,
-)
+from dpcheck.cli import checking, signals
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -32,7 +23,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         return _checked(arguments[1:]) if _only_names_files(arguments) else _commanded(arguments)
     except KeyboardInterrupt:
-        say("interrupted")
+        checking.say("interrupted")
         return signals.status()
     except OSError:
         raise
@@ -73,7 +64,9 @@ def _checked(paths: Sequence[str]) -> int:
     from dpcheck.pipeline.options import Options
 
     limits = run_limits(max_memory=available_memory())
-    return checked(paths, Options(limits=limits, cache=trusted_cache(paths, None)), Report())
+    return checking.checked(
+        paths, Options(limits=limits, cache=checking.trusted_cache(paths, None)), checking.Report()
+    )
 
 
 def _commanded(arguments: Sequence[str]) -> int:
@@ -87,7 +80,7 @@ def _commanded(arguments: Sequence[str]) -> int:
     except click.ClickException as mistake:
         form = _output_asked(arguments)
         if form is not None:
-            refuse_as(form, mistake.format_message())
+            checking.refuse_as(form, mistake.format_message())
         else:
             mistake.show()
         return 2  # click has 1 for a file that cannot be written; 1 is a claim that is not so
@@ -101,7 +94,7 @@ def _output_asked(arguments: Sequence[str]) -> str | None:
     before = list(takewhile(lambda argument: argument != "--", arguments))
     forms = [second for first, second in pairwise(before) if first == "--format"]
     forms += [a.removeprefix("--format=") for a in before if a.startswith("--format=")]
-    asked = [form for form in forms if form in OUTPUTS and form != "text"]
+    asked = [form for form in forms if form in checking.OUTPUTS and form != "text"]
     return asked[0] if asked and before[:1] == ["check"] else None
 
 
@@ -110,5 +103,5 @@ def _crashed() -> int:
 
     from dpcheck.report.answers import Crash
 
-    complain_of_bugs([Crash("the command line", traceback.format_exc())])
+    checking.complain_of_bugs([Crash("the command line", traceback.format_exc())])
     return 70

@@ -34,6 +34,7 @@ from dpcheck.check.values.verdicts import (
     PhrasePart,
 )
 from dpcheck.exact import Budget, Number, exact_text, excess, subtract
+from dpcheck.explain import minimal
 from dpcheck.explain.attacker import attacker
 from dpcheck.explain.explanation import (
     Explanation,
@@ -46,28 +47,13 @@ from dpcheck.explain.explanation import (
     as_found,
 )
 from dpcheck.explain.inputs import InputCells, input_cells
-from dpcheck.explain.minimal import (
-    Violations,
-    largest_gaps,
-    smallest_event,
-    smallest_pair,
-    violations,
-    worst_pair,
-)
 from dpcheck.explain.pairs import ShownPair
 from dpcheck.explain.rules import rules_of
 from dpcheck.explain.runs.attribution import by_input, by_output, is_over
 from dpcheck.explain.runs.traced_run import traced_run
 from dpcheck.explain.subject import Subject
 from dpcheck.limits import Limits
-from dpcheck.logic.claims import (
-    Claim,
-    PrivacyClaim,
-    QuantityClaim,
-    QuantityValue,
-    TightDelta,
-    TightEpsilon,
-)
+from dpcheck.logic import claims
 from dpcheck.records import replace
 
 _LISTED = 4
@@ -84,13 +70,13 @@ def explain_event_claim(subject: Subject, example: Counterexample) -> Explanatio
         evidence = _cut_off(evidence, n_outputs)
 
     def tight(run: TracedRun | None) -> Tight | None:
-        if not isinstance(claim, PrivacyClaim) or budget is None:
+        if not isinstance(claim, claims.PrivacyClaim) or budget is None:
             return None
         reason = _one_sided(run)
         return subject.part("tight", lambda: _tight(subject, seen, evidence, *budget, reason))
 
     if budget is not None and budget[0].sign() >= 0 and isinstance(evidence, TableEvidence):
-        found = violations(evidence, *budget, subject.limits)
+        found = minimal.violations(evidence, *budget, subject.limits)
         if found.n_violating:  # among those that were compared
             made = _of_smallest_pair(subject, seen, found, budget, tight)
     if made is None:
@@ -110,7 +96,7 @@ def _cut_off(evidence: TableEvidence, n_outputs: int) -> TableEvidence:
 def _of_smallest_pair(
     subject: Subject,
     seen: SeenPairs,
-    found: Violations,
+    found: minimal.Violations,
     budget: tuple[Budget, Number],
     tight: Callable[[TracedRun | None], Tight | None],
 ) -> Explanation:
@@ -131,9 +117,11 @@ def _of_smallest_pair(
     )
 
 
-def _why_infinite(claim: Claim, example: Counterexample, reason: str) -> tuple[Remark, ...]:
+def _why_infinite(claim: claims.Claim, example: Counterexample, reason: str) -> tuple[Remark, ...]:
     """Return why an ε that is compared is infinite, if it is: an impossible event shows it."""
-    is_epsilon = isinstance(claim, QuantityClaim) and isinstance(claim.quantity, TightEpsilon)
+    is_epsilon = isinstance(claim, claims.QuantityClaim) and isinstance(
+        claim.quantity, claims.TightEpsilon
+    )
     if not is_epsilon or example.ratio is None or example.ratio.exact != "inf":
         return ()
     return (Remark("infinite", Phrase.of(reason)),)
@@ -173,11 +161,11 @@ def inequality_of(p: Number, q: Number, epsilon: Budget, delta: Number) -> Inequ
 
 
 def _shown_pair(
-    seen: SeenPairs, found: Violations, cells: InputCells, subject: Subject
+    seen: SeenPairs, found: minimal.Violations, cells: InputCells, subject: Subject
 ) -> ShownPair:
     """Return the smallest pair with its smallest event, both probabilities checked again."""
-    gap = smallest_pair(found, cells, seen.states, subject.limits)
-    event = smallest_event(found, gap)
+    gap = minimal.smallest_pair(found, cells, seen.states, subject.limits)
+    event = minimal.smallest_event(found, gap)
     (left, right), sources = _ends(seen.states, gap), _ends(seen.sources[seen.pairs], gap)
     table = found.evidence.rows.table
     sequences = [(table.outputs(k), ENDS[int(table.end[k])]) for k in event.sequences]
@@ -229,10 +217,10 @@ def _least(name: str, amount: Amount, *, is_known: bool = True) -> list[PhrasePa
 def asked_tight(subject: Subject, epsilon: Budget, delta: Number) -> Tight | None:
     """Return the least ε at the claim's δ, and the least δ at its ε, as far as they are known."""
     span = subject.claim.span
-    least_epsilon = subject.ask(QuantityValue(TightEpsilon(delta, span), span))
+    least_epsilon = subject.ask(claims.QuantityValue(claims.TightEpsilon(delta, span), span))
     least_delta = None
     if not subject.is_window:
-        least_delta = subject.ask(QuantityValue(TightDelta(epsilon, span), span))
+        least_delta = subject.ask(claims.QuantityValue(claims.TightDelta(epsilon, span), span))
     parts: list[PhrasePart] = []
     if least_epsilon is not None:
         parts += _least(_name_of_epsilon(delta), least_epsilon)
@@ -255,14 +243,14 @@ def _rule(shown: ShownPair, cells: InputCells, limits: Limits) -> Rule | None:
 def _others(shown: ShownPair, cells: InputCells, subject: Subject) -> Others:
     """Return how many pairs violate the claim, and the worst one with its optimal event."""
     found, seen, limits = shown.found, shown.seen, subject.limits
-    gap = worst_pair(found, seen.states)
+    gap = minimal.worst_pair(found, seen.states)
     over = number_amount(excess(subtract(gap.p, found.delta), gap.q, found.factor.epsilon))
     worst = _ends(seen.states, gap)
     # Of outputs that go on, longer sequences may violate the claim for more pairs.
     is_complete = found.is_complete and found.evidence.rows.table.is_complete
     is_complete = is_complete and not subject.is_window
     counts = found.n_violating, len(seen.pairs), is_complete
-    event = largest_gaps(found, gap)
+    event = minimal.largest_gaps(found, gap)
     if worst == (shown.left, shown.right) and set(event) == set(shown.event.sequences):
         return Others(*counts, over, is_window=subject.is_window)
     rule = None if len(event) == 1 else rules_of(found, gap, cells, limits).optimal()
@@ -300,8 +288,8 @@ def _ended(shown: OutputSequence, chain: Chain, sources: IntArray) -> OutputSequ
     return OutputSequence(shown.outputs) if ends else shown
 
 
-def found_against(claim: Claim, example: Counterexample) -> Explanation:
+def found_against(claim: claims.Claim, example: Counterexample) -> Explanation:
     """Return what a counterexample says by itself, with what a budget allows."""
-    if not isinstance(claim, PrivacyClaim):
+    if not isinstance(claim, claims.PrivacyClaim):
         return as_found(example)
     return as_found(example, growth_amount(claim.epsilon), number_amount(claim.delta))

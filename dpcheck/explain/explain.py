@@ -11,15 +11,8 @@ from dpcheck.check.arrangements import at_distance
 from dpcheck.check.decide import decide
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.quantities.privacy import quantity_text
+from dpcheck.check.values import verdicts
 from dpcheck.check.values.comparisons import as_number
-from dpcheck.check.values.verdicts import (
-    Counterexample,
-    Outcome,
-    OutputSequence,
-    Phrase,
-    Value,
-    Violated,
-)
 from dpcheck.exact import Budget, Number
 from dpcheck.explain.compositions import explain_composition
 from dpcheck.explain.event_claims import asked_tight, explain_event_claim, found_against
@@ -55,9 +48,9 @@ def short_limits(limits: Limits) -> Limits:
     return replace(limits, max_states=most, cpu_deadline=end)
 
 
-def explain(subject: Subject, outcome: Outcome) -> Explanation | None:
+def explain(subject: Subject, outcome: verdicts.Outcome) -> Explanation | None:
     """Return why a claim is violated, at least what the counterexample says; else None."""
-    if not isinstance(outcome.verdict, Violated):
+    if not isinstance(outcome.verdict, verdicts.Violated):
         return None
     example, claim = outcome.verdict.counterexample, subject.claim
     made = subject.part("explanation", lambda: _explained(subject, example))
@@ -87,7 +80,7 @@ def _with_run(subject: Subject, made: Explanation, pair: Neighbors) -> Explanati
         return made
     event = made.event if isinstance(made.event, tuple) else ()
     named = [part for remark in made.remarks for part in remark.text.parts]
-    first = [part for part in named if isinstance(part, OutputSequence)][:1]
+    first = [part for part in named if isinstance(part, verdicts.OutputSequence)][:1]
 
     def told() -> TracedRun | None:
         shown = *event, *first, *decided(subject, made.runs, ends)
@@ -105,7 +98,7 @@ def _are_secrets(target: Target) -> bool:
     return any(isinstance(node, Sample) and node.is_prior for node in nodes)
 
 
-def _explained(subject: Subject, example: Counterexample) -> Explanation | None:
+def _explained(subject: Subject, example: verdicts.Counterexample) -> Explanation | None:
     """Return why a claim is violated, by what its target is."""
     if subject.explored.window is not None and not isinstance(subject.claim, claims.FormulaClaim):
         # Beyond the window numbers stand for all others of their kind, in more than one way;
@@ -116,7 +109,7 @@ def _explained(subject: Subject, example: Counterexample) -> Explanation | None:
     return _explain_one(subject, example)
 
 
-def _explain_one(subject: Subject, example: Counterexample) -> Explanation | None:
+def _explain_one(subject: Subject, example: verdicts.Counterexample) -> Explanation | None:
     """Return why a claim about one target is violated."""
     match subject.claim:
         case (
@@ -150,21 +143,23 @@ def _sides(subject: Subject, claim: claims.QuantityComparison) -> Iterator[Remar
     ask = partial(decide, subject.chain, at=subject.at, limits=subject.limits)
     for quantity in (claim.left, claim.right):
         known = ask(claims.QuantityValue(quantity, claim.span), measures=subject.measures).verdict
-        if not isinstance(known, Value) or not isinstance(known.exact, Budget | Number | None):
+        if not isinstance(known, verdicts.Value) or not isinstance(
+            known.exact, Budget | Number | None
+        ):
             continue
         other = claims.QuantityClaim(quantity, "!=", known.exact, claim.span)
         verdict = ask(other, measures=subject.measures).verdict
-        assert isinstance(verdict, Violated), "a value equals itself"
+        assert isinstance(verdict, verdicts.Violated), "a value equals itself"
         example, one = verdict.counterexample, replace(subject, claim=other)
         made = _explain_one(one, example) or as_found(example)
         pair = made.neighbors
         run = made.run if pair is None else _with_run(one, made, pair).run
         text = f"{quantity_text(quantity)}: {' against '.join(example.states)}"
-        yield Remark("attained", Phrase.of(text), run)
+        yield Remark("attained", verdicts.Phrase.of(text), run)
         yield from made.remarks if example.probabilities or pair else ()
 
 
-def _explain_arranged(subject: Subject, example: Counterexample) -> Explanation | None:
+def _explain_arranged(subject: Subject, example: verdicts.Counterexample) -> Explanation | None:
     """Return why a claim about an arrangement is violated: one of one run is about its chain."""
     (alone, distance, times), *more = subject.parts
     if times == 1 and not more:

@@ -43,14 +43,8 @@ from dpcheck.explain.pairs import Gap, gaps_of
 from dpcheck.explain.quantities import carrying_outputs
 from dpcheck.explain.runs.deciding_runs import deciding_runs
 from dpcheck.explain.subject import Subject
+from dpcheck.logic import claims
 from dpcheck.logic import formulas as f
-from dpcheck.logic.claims import (
-    Expectation,
-    ExpectationClaim,
-    FormulaClaim,
-    PathProbability,
-    QuantityClaim,
-)
 from dpcheck.logic.formula_text import formula_text
 from dpcheck.records import replace
 
@@ -60,7 +54,7 @@ _NEGATED: dict[f.Comparison, f.Comparison] = {">=": "<", ">": "<=", "<=": ">", "
 def explain_formula(subject: Subject, example: Counterexample) -> Explanation:
     """Return why a state formula is false at some selected state."""
     claim = subject.claim
-    assert isinstance(claim, FormulaClaim), "others are explained elsewhere"
+    assert isinstance(claim, claims.FormulaClaim), "others are explained elsewhere"
     selected = subject.selected
     failing = selected[~subject.truths.at(claim.formula, selected)]
     (formula, failing), *more = false_parts(_positive(claim.formula), failing, subject.truths)
@@ -219,7 +213,7 @@ def _probability(subject: Subject, formula: f.ProbabilityIs, selected: IntArray)
     )
 
 
-def explain_expectation(subject: Subject, claim: ExpectationClaim) -> Explanation:
+def explain_expectation(subject: Subject, claim: claims.ExpectationClaim) -> Explanation:
     """Return the inputs that fail a claim E, and the bound that holds."""
     values = means(claim.quantity, subject.selected, subject.truths, subject.measures)
     found = _outside(subject, "E", claim.relations, values)
@@ -229,18 +223,20 @@ def explain_expectation(subject: Subject, claim: ExpectationClaim) -> Explanatio
     return replace(made, remarks=(*found.remarks, *made.remarks), tight=found.tight)
 
 
-def explain_compared(subject: Subject, claim: QuantityClaim) -> Explanation | None:
+def explain_compared(subject: Subject, claim: claims.QuantityClaim) -> Explanation | None:
     """Return why `P=?` or `E=?` is not as claimed, like a P or E with that bound."""
     bound = None if claim.bound is None else as_number(claim.bound)
     if bound is None or claim.comparison == "!=":
         return None
     relations: tuple[f.Relation, ...] = ((claim.comparison, bound),)
     match claim.quantity:
-        case PathProbability(path=path):
+        case claims.PathProbability(path=path):
             formula = f.ProbabilityIs(relations, path, claim.span)
             return _probability(subject, formula, subject.selected)
-        case Expectation() as mean:
-            return explain_expectation(subject, ExpectationClaim(mean, relations, claim.span))
+        case claims.Expectation() as mean:
+            return explain_expectation(
+                subject, claims.ExpectationClaim(mean, relations, claim.span)
+            )
         case _:
             return None
 

@@ -15,19 +15,10 @@ from typing import TypeVar
 
 import numpy as np
 
+from dpcheck import exact
 from dpcheck.chain.chain import Chain
 from dpcheck.check.values.amounts import epsilon_amount
 from dpcheck.check.values.verdicts import Enough, OutputSequence, Phrase
-from dpcheck.exact import (
-    Budget,
-    Number,
-    compare,
-    compare_epsilon,
-    divide,
-    exact_text,
-    log,
-    subtract,
-)
 from dpcheck.explain.event_claims import inequality_of
 from dpcheck.explain.explanation import Inner
 from dpcheck.explain.pairs import gaps_of
@@ -121,7 +112,7 @@ def _failing(subject: Subject, nested: Nested) -> Inner | None:
     if way is None:
         return None
     p, q = truths.probabilities(formula.path, np.array(way[-1], np.int64))
-    if compare(p, q) < 0:
+    if exact.compare(p, q) < 0:
         way, p, q = [(t, s) for s, t in way], q, p
     shown, places = truths.chain.observation, way[1:] if is_program else []
     outputs = tuple(truths.chain.observation_text(int(shown[s])) for s, _ in places)
@@ -220,9 +211,9 @@ def _least(subject: Subject, formula: f.Private) -> Phrase | None:
     assert isinstance(claim, FormulaClaim), "others are explained elsewhere"
     ratios = _ratios(subject, formula)
 
-    def holds(ratio: Number) -> bool:
-        epsilon = log(ratio)
-        assert isinstance(epsilon, Budget), "other ratios were left out"
+    def holds(ratio: exact.Number) -> bool:
+        epsilon = exact.log(ratio)
+        assert isinstance(epsilon, exact.Budget), "other ratios were left out"
         wider = replace(formula, epsilon=epsilon)
         formula_then = trees.replaced(
             claim.formula, lambda node: wider if node is formula else None
@@ -231,22 +222,23 @@ def _least(subject: Subject, formula: f.Private) -> Phrase | None:
 
     if not ratios or not holds(ratios[-1]):
         return None
-    least = epsilon_amount(log(ratios[bisect_left(ratios[:-1], True, key=holds)]))
-    more = "" if formula.delta == 0 else f", {exact_text(formula.delta)}"
+    least = epsilon_amount(exact.log(ratios[bisect_left(ratios[:-1], True, key=holds)]))
+    more = "" if formula.delta == 0 else f", {exact.exact_text(formula.delta)}"
     return Phrase.of("inner D{", Enough(least, "<="), f"{more}}}: then the claim holds")
 
 
-def _ratios(subject: Subject, formula: f.Private) -> list[Number]:
+def _ratios(subject: Subject, formula: f.Private) -> list[exact.Number]:
     """Return the finite e^ε above a D's own from which on it is true at some pair, rising."""
     truths = subject.truths
-    found: dict[Number, None] = {}
+    found: dict[exact.Number, None] = {}
     for gap in gaps_of(truths, formula.path, truths.pairs):
-        over = subtract(gap.p, formula.delta)
-        if gap.q != 0 and compare(over, 0) > 0:
-            found[divide(over, gap.q)] = None
+        over = exact.subtract(gap.p, formula.delta)
+        if gap.q != 0 and exact.compare(over, 0) > 0:
+            found[exact.divide(over, gap.q)] = None
     larger = [
         ratio
         for ratio in found
-        if isinstance(needed := log(ratio), Budget) and compare_epsilon(needed, formula.epsilon) > 0
+        if isinstance(needed := exact.log(ratio), exact.Budget)
+        and exact.compare_epsilon(needed, formula.epsilon) > 0
     ]
-    return sorted(larger, key=cmp_to_key(compare))
+    return sorted(larger, key=cmp_to_key(exact.compare))

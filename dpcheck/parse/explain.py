@@ -6,15 +6,8 @@ from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
+from dpcheck.diagnostics import syntax
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.diagnostics.syntax import (
-    KeywordAsName,
-    Misplaced,
-    UnclosedBracket,
-    Unexpected,
-    UnmatchedBracket,
-    WrongEqualsSign,
-)
 from dpcheck.model.words import OPERATOR_WORDS
 from dpcheck.parse.tables import OPERATORS, WORDS
 from dpcheck.parse.tokens import (
@@ -179,17 +172,19 @@ def mistake_at(
     edit = _edit(here)
     if _wants_path(accepts) and here.begins_line():
         place = Span(source, tokens[i - 1].end, tokens[i - 1].end)
-        return Explained(Unexpected(place, ("`[`",), "the end of the line", edit), is_before=True)
+        return Explained(
+            syntax.Unexpected(place, ("`[`",), "the end of the line", edit), is_before=True
+        )
     expected = tuple(_expected(accepts)) or ("the end of the text",)
-    return Explained(Unexpected(here.span(), expected, _shown(here.token()), edit))
+    return Explained(syntax.Unexpected(here.span(), expected, _shown(here.token()), edit))
 
 
 def _equals_sign(here: _Place) -> Explained | None:
     match here.token().type:
         case "EQ" if here.accepts("ASSIGN"):
-            return Explained(WrongEqualsSign(here.span(), "="), "ASSIGN")
+            return Explained(syntax.WrongEqualsSign(here.span(), "="), "ASSIGN")
         case "ASSIGN" if here.accepts("EQ"):
-            return Explained(WrongEqualsSign(here.span(), ":="), "EQ")
+            return Explained(syntax.WrongEqualsSign(here.span(), ":="), "EQ")
         case _:
             return None
 
@@ -200,7 +195,7 @@ def _word_elsewhere(here: _Place) -> Explained | None:
     if before.text not in WORDS_ELSEWHERE or not here.begins_statement():
         return None
     edit = f"there is no `{before.text}`: {WORDS_ELSEWHERE[before.text]}"
-    return Explained(Unexpected(here.span(-1), ("a statement",), _shown(before), edit))
+    return Explained(syntax.Unexpected(here.span(-1), ("a statement",), _shown(before), edit))
 
 
 def _misspelt(here: _Place) -> Explained | None:
@@ -225,7 +220,7 @@ def _meant(here: _Place, offset: int, kinds: AbstractSet[str]) -> Explained | No
 
     words = sorted(TEXT_OF[kind] for kind in kinds if TEXT_OF[kind].isalpha())
     for word in get_close_matches(token.text.lower(), words, n=1, cutoff=0.75):
-        mistake = Unexpected(
+        mistake = syntax.Unexpected(
             here.span(offset), (f"`{word}`",), _shown(token), f"did you mean `{word}`?"
         )
         return Explained(mistake, is_before=offset < 0)
@@ -245,7 +240,7 @@ def _name(here: _Place) -> Explained | None:
     is_bound = here.token(-1).type == "OPEN" and here.token(1).type == "IN"
     can_quote = accepts("STRING") and (wants_expression or not accepts("OPEN_BRACE"))
     can_quote = can_quote and not is_bound
-    mistake = KeywordAsName(here.span(), token.text, meaning, can_quote, is_operator_word)
+    mistake = syntax.KeywordAsName(here.span(), token.text, meaning, can_quote, is_operator_word)
     return Explained(mistake, "NAME")
 
 
@@ -255,7 +250,7 @@ def _declaration_inside(here: _Place) -> Explained | None:
     is_declaration = token.type in ("CONST", "FUN", "DIST") and here.token(1).type == "NAME"
     if not is_declaration or here.begins_line() or not here.accepts("SEMICOLON"):
         return None
-    return Explained(Misplaced(here.span(), token.text, "at the top level of the file"))
+    return Explained(syntax.Misplaced(here.span(), token.text, "at the top level of the file"))
 
 
 def _operator_alone(here: _Place) -> Explained | None:
@@ -268,7 +263,7 @@ def _operator_alone(here: _Place) -> Explained | None:
         return None
     if before.type in TEMPORAL and kind in ("LE", "LT", "GE", "GT"):
         return None  # a bound of steps
-    return Explained(KeywordAsName(here.span(-1), before.text, meaning, True, True))
+    return Explained(syntax.KeywordAsName(here.span(-1), before.text, meaning, True, True))
 
 
 def _two_statements(here: _Place) -> Explained | None:
@@ -281,7 +276,7 @@ def _two_statements(here: _Place) -> Explained | None:
     if here.token(-2).type in ("OPEN_BRACE", "CLOSE_BRACE", "SEMICOLON", "VAR"):
         return None
     expected = ("an operator", "the end of the statement")
-    return Explained(Unexpected(here.span(-1), expected, _shown(before)), is_before=True)
+    return Explained(syntax.Unexpected(here.span(-1), expected, _shown(before)), is_before=True)
 
 
 def _misplaced(here: _Place) -> Explained | None:
@@ -291,7 +286,7 @@ def _misplaced(here: _Place) -> Explained | None:
     in_a_list = here.accepts("SEMICOLON") and not here.accepts("PLUS")
     if home is None or not in_a_list:
         return None
-    return Explained(Misplaced(here.span(), token.text, home))
+    return Explained(syntax.Misplaced(here.span(), token.text, home))
 
 
 def _bracket(here: _Place) -> Explained | None:
@@ -300,7 +295,7 @@ def _bracket(here: _Place) -> Explained | None:
     is_closer = token.type in CLOSER_OF.values()
     in_items = here.accepts("MECHANISM") and here.accepts("SEMICOLON")
     if is_closer and (opener is None or in_items):
-        return Explained(UnmatchedBracket(span, token.text))
+        return Explained(syntax.UnmatchedBracket(span, token.text))
     if opener is None:
         return None
     bracket = tokens[opener]
@@ -319,7 +314,7 @@ def _bracket(here: _Place) -> Explained | None:
             inner, outer, end = left_open
             span, place = (_span(tokens[k], here.source) for k in (end, inner))
             opened, found = _block(tokens, inner), f"the `}}` of the {_block(tokens, outer)}"
-    return Explained(UnclosedBracket(span, place, TEXT_OF[closer], opened, found))
+    return Explained(syntax.UnclosedBracket(span, place, TEXT_OF[closer], opened, found))
 
 
 def _left_open(

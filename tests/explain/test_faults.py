@@ -36,7 +36,7 @@ def reach_a_limit(*_arguments, **_options):
     raise LimitReached(Limit("states", 5))
 
 
-@pytest.mark.parametrize("part", ["attacker", "traced_run", "rules_of", "_tight", "worst_pair"])
+@pytest.mark.parametrize("part", ["attacker", "traced_run", "rules_of", "_tight", "_others"])
 def test_a_bug_in_a_part_costs_that_part(part, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(event_claims, part, fail)
     found, err, status = report(tmp_path, capsys)

@@ -12,33 +12,14 @@ from functools import partial
 from itertools import chain
 
 from dpcheck.check.values.verdicts import Amount, Phrase, ShownEvent
-from dpcheck.explain.explanation import (
-    Attacker,
-    Explanation,
-    Inequality,
-    Inner,
-    Neighbors,
-    Others,
-    Remark,
-    Rule,
-    TracedRun,
-    WeightedRun,
-)
+from dpcheck.explain import explanation
+from dpcheck.report import notation
 from dpcheck.report.characters import visible
 from dpcheck.report.explained.attribution import (
     by_input_text,
     by_output_rows,
     run_rows,
     weighted_rows,
-)
-from dpcheck.report.notation import (
-    event_text,
-    phrase_text,
-    readable,
-    requirement_text,
-    sequence_text,
-    short_text,
-    shortened,
 )
 from dpcheck.report.styled import laid_out, line
 from dpcheck.report.tables import LEAST_LABEL, Row
@@ -56,12 +37,12 @@ _EVENT_ROOM = 240
 """Characters of a set of sequences: two rows and a half."""
 
 
-def explanation_rows(found: Explanation, file: str) -> list[Row]:
+def explanation_rows(found: explanation.Explanation, file: str) -> list[Row]:
     """Return the rows of all blocks, in the order in which they are read."""
     return [row for block in _blocks(found, file) for row in block]
 
 
-def _blocks(found: Explanation, file: str) -> Iterator[Iterable[Row]]:
+def _blocks(found: explanation.Explanation, file: str) -> Iterator[Iterable[Row]]:
     """Yield the blocks in the order in which they are read."""
     first = _first_of_several(found.event)
     remarks = chain.from_iterable(_remark(remark, file) for remark in found.remarks)
@@ -108,10 +89,10 @@ def _first_of_several(event: ShownEvent) -> list[str]:
     """Return the sequence of an event of several that factors and runs are about, if there are."""
     if isinstance(event, Phrase) or len(event) == 1:
         return []
-    return [sequence_text(each) for each in event[:1]]
+    return [notation.sequence_text(each) for each in event[:1]]
 
 
-def _omitted(found: Explanation) -> str:
+def _omitted(found: explanation.Explanation) -> str:
     """Return the names of parts that were left out, and why."""
     late = [name for name in found.omitted if name not in found.faulty]
     said = [f"{', '.join(late)} (too much work)"] if late else []
@@ -119,15 +100,15 @@ def _omitted(found: Explanation) -> str:
     return "; ".join(said).replace("_", " ")
 
 
-def _remark(remark: Remark, file: str) -> Iterator[Row]:
+def _remark(remark: explanation.Remark, file: str) -> Iterator[Row]:
     yield Row(remark.label, _phrase(remark.text))
     if remark.run is not None:
         yield from _run(remark.run, file, [], indent="  ")
 
 
-def _inner(inner: Inner, file: str) -> Iterator[Row]:
+def _inner(inner: explanation.Inner, file: str) -> Iterator[Row]:
     yield Row("inner", _phrase(inner.text))
-    yield Row("  event", event_text(inner.event))
+    yield Row("  event", notation.event_text(inner.event))
     for row in _inequality(inner.inequality):
         yield Row(f"  {row.label}", row.text, row.role)
     if inner.run is not None:
@@ -135,10 +116,12 @@ def _inner(inner: Inner, file: str) -> Iterator[Row]:
 
 
 def _phrase(phrase: Phrase) -> str:
-    return _fitted(lambda longest, _: phrase_text(phrase, partial(readable, longest=longest)))
+    return _fitted(
+        lambda longest, _: notation.phrase_text(phrase, partial(notation.readable, longest=longest))
+    )
 
 
-def _weighted(runs: Sequence[WeightedRun]) -> Iterator[Row]:
+def _weighted(runs: Sequence[explanation.WeightedRun]) -> Iterator[Row]:
     """Yield the heaviest runs, labelled by whether they satisfy the path formula."""
     has_two_sides = any(run.right is not None for run in runs)
     last = ""
@@ -149,7 +132,7 @@ def _weighted(runs: Sequence[WeightedRun]) -> Iterator[Row]:
             last = side
 
 
-def _attacker(gain: Attacker) -> str:
+def _attacker(gain: explanation.Attacker) -> str:
     sure = ""
     if gain.n_runs is not None:
         fewest, most = gain.n_runs
@@ -158,33 +141,33 @@ def _attacker(gain: Attacker) -> str:
         sure = f"; 99 % right after {often} run{'s' * (most > 1)} on one input"
 
     def written(longest: int, _: int) -> str:
-        return f"prior 1/2 becomes {readable(gain.posterior, longest)}{sure}"
+        return f"prior 1/2 becomes {notation.readable(gain.posterior, longest)}{sure}"
 
     return _fitted(written)
 
 
-def _neighbors(pair: Neighbors) -> Iterator[Row]:
-    yield Row(pair.kind, shortened(visible(pair.left)))
-    yield from (Row("", f"by way of {shortened(visible(each))}") for each in pair.between)
+def _neighbors(pair: explanation.Neighbors) -> Iterator[Row]:
+    yield Row(pair.kind, notation.shortened(visible(pair.left)))
+    yield from (Row("", f"by way of {notation.shortened(visible(each))}") for each in pair.between)
     names = [difference.name for difference in pair.differences]
     said = [pair.note] if pair.note else []
     if names and not (len(names) == 1 and pair.left.startswith(f"{names[0]} = ")):
         said.append(f"{', '.join(names)} {'differs' if len(names) == 1 else 'differ'}")
     note = f"    ({'; '.join(said)})" if said else ""
-    yield Row("", f"{shortened(visible(pair.right))}{note}")
+    yield Row("", f"{notation.shortened(visible(pair.right))}{note}")
 
 
 def _event(event: ShownEvent) -> Iterator[Row]:
     is_one = not isinstance(event, Phrase) and len(event) == 1
     label = "output" if is_one else "event" if isinstance(event, Phrase) else "outputs"
-    yield Row(label, event_text(event, _EVENT_ROOM))
+    yield Row(label, notation.event_text(event, _EVENT_ROOM))
 
 
-def _inequality(failing: Inequality, *, is_short: bool = False) -> Iterator[Row]:
+def _inequality(failing: explanation.Inequality, *, is_short: bool = False) -> Iterator[Row]:
     """Yield the probabilities, unless they were told before, and what fails."""
     if failing.p is not None and not is_short:
         yield Row("probability", _probabilities(failing, failing.p), "number")
-    if requirement := requirement_text(failing.requirement, failing.sides):
+    if requirement := notation.requirement_text(failing.requirement, failing.sides):
         yield Row("fails", requirement)
 
 
@@ -194,20 +177,20 @@ def _fitted(written: Callable[[int, int], str]) -> str:
     return min(texts, key=lambda text: sum(1 for _ in laid_out(line(text, hang=0), _ROOM + 1)))
 
 
-def _probabilities(failing: Inequality, left: Amount) -> str:
+def _probabilities(failing: explanation.Inequality, left: Amount) -> str:
     """Return both probabilities, their ratio and what is allowed."""
 
     def written(longest: int, growth: int) -> str:
-        p = readable(left, longest)
+        p = notation.readable(left, longest)
         if failing.q is None:
             return p
-        text = f"{p} against {readable(failing.q, longest)}"
+        text = f"{p} against {notation.readable(failing.q, longest)}"
         slack = failing.slack
-        more = "" if slack is None or slack.exact == "0" else f" and {short_text(slack)}"
-        allowed = "" if failing.allowed is None else readable(failing.allowed, growth)
+        more = "" if slack is None or slack.exact == "0" else f" and {notation.short_text(slack)}"
+        allowed = "" if failing.allowed is None else notation.readable(failing.allowed, growth)
         if failing.ratio is None or failing.ratio.exact == "inf":
             return text + (f": allowed {allowed} times that{more}" if allowed else "")
-        text += f": ratio {readable(failing.ratio)}"
+        text += f": ratio {notation.readable(failing.ratio)}"
         return f"{text}, allowed {allowed}{more}{' more' * bool(more)}" if allowed else text
 
     return _fitted(written)
@@ -218,15 +201,17 @@ def _table(label: str, rows: Iterable[str]) -> Iterator[Row]:
         yield Row("" if k else label, row, is_fixed=True)
 
 
-def _run(run: TracedRun, file: str, first: Sequence[str], *, indent: str = "") -> Iterator[Row]:
+def _run(
+    run: explanation.TracedRun, file: str, first: Sequence[str], *, indent: str = ""
+) -> Iterator[Row]:
     label = "the run" if run.share.exact == "1" else "a run"
-    first = first if run.shown is None else [sequence_text(run.shown)]
+    first = first if run.shown is None else [notation.sequence_text(run.shown)]
     rows = [*((f"for {text}", False) for text in first), *run_rows(run, file, _ROOM - len(indent))]
     for k, (text, is_fixed) in enumerate(rows):
         yield Row(indent + label * (k == 0), text, is_fixed=is_fixed)
 
 
-def _rule(rule: Rule, told: Inequality | None) -> str:
+def _rule(rule: explanation.Rule, told: explanation.Inequality | None) -> str:
     """Return a rule with its probabilities, unless they were told before."""
     if told is not None and (rule.p, rule.q) == (told.p, told.q):
         return visible(rule.text)
@@ -234,7 +219,7 @@ def _rule(rule: Rule, told: Inequality | None) -> str:
     numbers = [rule.p, rule.q, *([rule.ratio] if rule.ratio and is_finite else [])]
 
     def written(longest: int, _: int) -> str:
-        texts = [readable(each, longest) for each in numbers]
+        texts = [notation.readable(each, longest) for each in numbers]
         return f"{visible(rule.text)}: {' against '.join(texts[:2])}" + "".join(
             f", ratio {text}" for text in texts[2:]
         )
@@ -242,15 +227,15 @@ def _rule(rule: Rule, told: Inequality | None) -> str:
     return _fitted(written)
 
 
-def _worst_event(others: Others) -> str:
+def _worst_event(others: explanation.Others) -> str:
     if others.rule is not None:
         return visible(others.rule.text)
     if others.n_outputs == 1:
-        return f"output {event_text(others.outputs)}"
-    return event_text(others.outputs, n_all=others.n_outputs)
+        return f"output {notation.event_text(others.outputs)}"
+    return notation.event_text(others.outputs, n_all=others.n_outputs)
 
 
-def _others(others: Others, pair: Neighbors | None) -> Iterator[Row]:
+def _others(others: explanation.Others, pair: explanation.Neighbors | None) -> Iterator[Row]:
     """Yield how many pairs violate, if there are several, and the worst of them."""
     if others.n_pairs > 1:
         is_all = others.is_complete or others.n_violating == others.n_pairs
@@ -260,17 +245,17 @@ def _others(others: Others, pair: Neighbors | None) -> Iterator[Row]:
         yield Row("others", text + _worst(others, pair))
 
 
-def _worst(others: Others, pair: Neighbors | None) -> str:
+def _worst(others: explanation.Others, pair: explanation.Neighbors | None) -> str:
     """Return the worst pair with its optimal event."""
     if others.excess is None:
         return ""
     found = "" if others.is_complete else " found"
-    text = f"; largest excess{found} {readable(others.excess)}"
+    text = f"; largest excess{found} {notation.readable(others.excess)}"
     worst = others.worst
     if worst is None:
         return text
-    names = [shortened(visible(each)) for each in (worst.left, worst.right)]
+    names = [notation.shortened(visible(each)) for each in (worst.left, worst.right)]
     is_shown = pair is not None and (pair.left, pair.right) == (worst.left, worst.right)
     said = "this pair" if is_shown else " against ".join(names)
-    chances = " against ".join(map(readable, others.chances))
+    chances = " against ".join(map(notation.readable, others.chances))
     return f"{text}: {said}, {_worst_event(others)}: {chances}"
