@@ -7,6 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from dpcheck.explore.values.slots import Slots
 from dpcheck.explore.values.state_table import StateTable
 
 
@@ -63,10 +64,27 @@ def test_tables_give_the_numbers_of_a_dictionary(seed):
     n_columns, low, high = random.randint(1, 3), 0, 1
     batches = []
     for _ in range(random.randint(1, 12)):
-        # Ranges grow at either end, slowly or at once.
+        # Ranges grow at either end, slowly or at once beyond what slots are made for.
         low -= random.choice([0, 0, 1, 3])
         high += random.choice([0, 0, 1, 3, 10**15 if random.random() < 0.05 else 0])
         values = [low, high, *(random.randint(low, high) for _ in range(4))]
         size = random.choice([1, 2, 6, 50, 200])
         batches.append([tuple(random.choices(values, k=n_columns)) for _ in range(size)])
     numbered(batches, n_columns)
+
+
+def test_slots_are_used_for_small_values_alone():
+    grid = [(x, y) for x in range(70) for y in range(70)]
+    assert len(numbered([grid, grid], 2)._slots.numbers) == 4900
+    assert len(numbered([[(x, 10**9 * y) for x, y in grid]], 2)._slots.numbers) == 0
+
+
+def test_slots_that_grow_by_little_are_seldom_made_anew():
+    slots, made = Slots(), 0
+    known = np.arange(10_000)
+    for last in range(10_000, 11_000):
+        before = slots.numbers
+        found = slots.of([np.array([last])], [known])
+        assert found is not None
+        made += slots.numbers is not before
+    assert made <= 2
