@@ -19,6 +19,7 @@ from typing import Final
 import numpy as np
 from flint import arb, ctx
 
+from dpcheck import exact
 from dpcheck.chain.chain import Chain, IntArray, NeighborRelation
 from dpcheck.chain.sets import distinct
 from dpcheck.check.quantities.composed_bounds import decide_by_bounds
@@ -40,29 +41,10 @@ from dpcheck.check.quantities.seen_pairs import (
     seen_pairs,
 )
 from dpcheck.check.quantities.tight import least_delta, tight_epsilon
+from dpcheck.check.values import verdicts
 from dpcheck.check.values.amounts import enclosed_amount, epsilon_amount, number_amount
 from dpcheck.check.values.event_text import EventText
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
-from dpcheck.check.values.verdicts import (
-    Amount,
-    Beside,
-    Outcome,
-    Phrase,
-    Undecided,
-)
-from dpcheck.exact import (
-    DIGITS,
-    Budget,
-    Excess,
-    Number,
-    add,
-    compare,
-    compare_values,
-    exact_text,
-    excess_sign,
-    log,
-    multiply,
-)
 from dpcheck.limits import Limit, Limits
 from dpcheck.logic import claims
 from dpcheck.privacy.composition import composed, is_short
@@ -85,7 +67,9 @@ def at_distance(chain: Chain, distance: int, limits: Limits) -> Chain:
     graph = chain.neighbors.to_networkx()
     found: list[tuple[int, int]] = []
     for state in sorted(graph.nodes):
-        limits.check_time(f"{len(found)} pairs at distance {exact_text(distance)} or less found")
+        limits.check_time(
+            f"{len(found)} pairs at distance {exact.exact_text(distance)} or less found"
+        )
         reached = nx.single_source_shortest_path_length(graph, state, cutoff=distance)
         found.extend((state, t) for t in reached if state < t)
     pairs = np.array(sorted(found), np.int64).reshape(-1, 2)
@@ -146,7 +130,7 @@ def _named_pairs(chain: Chain) -> set[frozenset[str]]:
 
 def decide_composition(
     claim: claims.Claim, runs: Sequence[Run], selected: IntArray, limits: Limits
-) -> Outcome:
+) -> verdicts.Outcome:
     """Return the outcome of a claim about independent runs on the same input.
 
     All runs have the same inputs and neighbors; selected [n] are initial states of the first.
@@ -164,7 +148,7 @@ def decide_composition(
     if len(known_parts) < len(parts):
         if isinstance(claim, EventClaim) and isinstance(quantity_of(claim), _OF_EVENTS):
             return _decide_endless(claim, _Endless(seen, parts, times))
-        return Outcome(Undecided(ENDLESS_PART), seen[0].coverage())
+        return verdicts.Outcome(verdicts.Undecided(ENDLESS_PART), seen[0].coverage())
     together = list(zip(*known_parts, strict=True))
     if all(is_short(list(zip(each, times, strict=True))) for each in dict.fromkeys(together)):
         outcome = _outcome(claim, _composed(together, times, limits), seen[0])
@@ -210,7 +194,7 @@ class _Endless:
         return _composed(together, self.times, self.seen[0].limits)
 
 
-def _decide_endless(claim: EventClaim, parts: _Endless) -> Outcome:
+def _decide_endless(claim: EventClaim, parts: _Endless) -> verdicts.Outcome:
     """Decide a claim about parts without known losses, by their first outputs.
 
     A part whose ratios grow without end does that for all parts together: others may show anything.
@@ -220,12 +204,12 @@ def _decide_endless(claim: EventClaim, parts: _Endless) -> Outcome:
         for k, seen in enumerate(parts.seen):
             if parts.known[k] is None and endless_prefixes(seen).growth(seen.limits) is not None:
                 outcome = decide_endless(claim, seen)
-                alone = Beside(f"run {1 + sum(parts.times[:k])} alone shows it")
+                alone = verdicts.Beside(f"run {1 + sum(parts.times[:k])} alone shows it")
                 return with_fields(outcome, beside=(*outcome.beside, alone))
     prefixes = doubled(1, MAX_OUTPUTS, partial(parts.cut, shows_state=False))
     with_state = partial(parts.cut, shows_state=True)
     outcome = decide_by_prefixes(claim, parts.seen[0], prefixes, with_state)
-    if isinstance(outcome.verdict, Undecided):
+    if isinstance(outcome.verdict, verdicts.Undecided):
         return with_fields(outcome, verdict=with_fields(outcome.verdict, limit=ENDLESS_PART))
     return outcome
 
@@ -241,7 +225,7 @@ def _composed(
     return ComposedEvidence([known[together] for together in pairs])
 
 
-def _outcome(claim: claims.Claim, evidence: ComposedEvidence, seen: SeenPairs) -> Outcome:
+def _outcome(claim: claims.Claim, evidence: ComposedEvidence, seen: SeenPairs) -> verdicts.Outcome:
     known = KnownLosses(evidence.different, seen, evidence.event_text)
     match claim:
         case claims.QuantityClaim(quantity=quantity) | claims.QuantityValue(quantity=quantity) if (
@@ -253,7 +237,7 @@ def _outcome(claim: claims.Claim, evidence: ComposedEvidence, seen: SeenPairs) -
         case claims.PrivacyClaim() | claims.QuantityClaim() | claims.QuantityValue():
             decision = decide_event_claim(claim, evidence, seen, by_excess=True)
             assert decision.verdict is not None, "complete evidence decides"
-            return Outcome(decision.verdict, *known.looked_at, decision.value)
+            return verdicts.Outcome(decision.verdict, *known.looked_at, decision.value)
         case _:
             raise AssertionError("formulas are not asked about compositions")
 
@@ -309,15 +293,17 @@ class ComposedEvidence:
         """Return the event of a gap in words."""
         if factor is not None:
             lead = "the outputs whose losses add up to more than "
-            return EventText(Phrase.of(lead, epsilon_amount(factor.epsilon)), ())
+            return EventText(verdicts.Phrase.of(lead, epsilon_amount(factor.epsilon)), ())
         if gap.q == 0:
-            return EventText(Phrase.of("the outputs that are possible on one side only"), ())
-        return EventText(Phrase.of("the outputs with the largest loss"), ())
+            return EventText(
+                verdicts.Phrase.of("the outputs that are possible on one side only"), ()
+            )
+        return EventText(verdicts.Phrase.of("the outputs with the largest loss"), ())
 
 
 def _is_within(factor: ExpFactor, loss: Loss) -> bool:
     """Return whether p <= E q."""
-    return excess_sign(loss.p, loss.q, factor.epsilon) <= 0
+    return exact.excess_sign(loss.p, loss.q, factor.epsilon) <= 0
 
 
 # --- what the rules promise ----------------------------------------------------------------
@@ -325,7 +311,7 @@ def _is_within(factor: ExpFactor, loss: Loss) -> bool:
 
 def _promises(
     claim: claims.Claim, parts: Sequence[ComposedEvidence], times: Sequence[int]
-) -> tuple[Beside, ...]:
+) -> tuple[verdicts.Beside, ...]:
     """Return what the sum of the budgets, or basic composition, promises for a claim."""
     if not isinstance(claim, EventClaim):
         return ()
@@ -334,8 +320,8 @@ def _promises(
             found = [
                 (tight_epsilon(each, 0).value, n) for each, n in zip(parts, times, strict=True)
             ]
-            amount = Measured(total(found), None).amount(DIGITS)
-            return (Beside("the budgets of the parts sum to", amount),)
+            amount = Measured(total(found), None).amount(exact.DIGITS)
+            return (verdicts.Beside("the budgets of the parts sum to", amount),)
         case claims.TightDelta(epsilon=epsilon):
             return (_basic_composition(epsilon, parts, times),)
         case _:
@@ -347,8 +333,8 @@ MAX_TRIED = 20_000
 
 
 def _basic_composition(
-    epsilon: Budget, parts: Sequence[ComposedEvidence], times: Sequence[int]
-) -> Beside:
+    epsilon: exact.Budget, parts: Sequence[ComposedEvidence], times: Sequence[int]
+) -> verdicts.Beside:
     """Return the least Σ times · δ(share) over the ways to split ε among the parts.
 
     The runs of a part have equal shares. Between corners of its profile δ = p - e^ε q is concave in
@@ -362,11 +348,13 @@ def _basic_composition(
     profiles = [profile(part.different) for part in parts] if is_tried else []
     corners = [_corners(pieces, epsilon / n) for pieces, n in zip(profiles, times, strict=False)]
     for rest in range(len(profiles)):
-        others = [c if k != rest else [Budget.of(0)] for k, c in enumerate(corners)]
+        others = [c if k != rest else [exact.Budget.of(0)] for k, c in enumerate(corners)]
         if prod(map(len, others)) * len(different) > MAX_TRIED:
             continue
         for way in map(list, product(*others)):
-            spent = sum((share * n for share, n in zip(way, times, strict=True)), Budget.of(0))
+            spent = sum(
+                (share * n for share, n in zip(way, times, strict=True)), exact.Budget.of(0)
+            )
             if spent <= epsilon:
                 ways.append(way)
                 way[rest] = (epsilon - spent) / times[rest]
@@ -376,32 +364,34 @@ def _basic_composition(
     ]
     # Each is a promise, so it does no harm if the least is found by sixteen of its digits.
     least = min(promises, key=lambda terms: float(enclosed_sum(terms).ball(128).mid()))
-    return Beside("basic composition promises delta", _capped_sum(least))
+    return verdicts.Beside("basic composition promises delta", _capped_sum(least))
 
 
-def _corners(pieces: Sequence[Piece], most: Budget) -> list[Budget]:
+def _corners(pieces: Sequence[Piece], most: exact.Budget) -> list[exact.Budget]:
     """Return the corners of a profile that are budgets of at most so much."""
-    logarithms = (log(piece.start) for piece in pieces)
-    return [corner for corner in logarithms if isinstance(corner, Budget) and corner <= most]
+    logarithms = (exact.log(piece.start) for piece in pieces)
+    return [corner for corner in logarithms if isinstance(corner, exact.Budget) and corner <= most]
 
 
-def _capped_sum(terms: Sequence[tuple[Number | Excess, int]]) -> Amount:
+def _capped_sum(terms: Sequence[tuple[exact.Number | exact.Excess, int]]) -> verdicts.Amount:
     """Return the sum, or 1 if that is less."""
-    exact = [multiply(value, n) for value, n in terms if not isinstance(value, Excess)]
-    if len(exact) < len(terms):
+    numbers = [
+        exact.multiply(value, n) for value, n in terms if not isinstance(value, exact.Excess)
+    ]
+    if len(numbers) < len(terms):
         return _capped(enclosed_sum(terms))
-    total = sum_of(exact)
-    return number_amount(1 if compare(total, 1) > 0 else total)
+    total = sum_of(numbers)
+    return number_amount(1 if exact.compare(total, 1) > 0 else total)
 
 
-def _capped(value: Enclosed) -> Amount:
+def _capped(value: Enclosed) -> verdicts.Amount:
     """Return a δ, or 1 if it is surely more."""
-    return number_amount(1) if value.compare(1) == 1 else enclosed_amount(value, DIGITS)
+    return number_amount(1) if value.compare(1) == 1 else enclosed_amount(value, exact.DIGITS)
 
 
 def group_promise(
     claim: claims.Claim, chain: Chain, distance: int, limits: Limits
-) -> tuple[Beside, ...]:
+) -> tuple[verdicts.Beside, ...]:
     """Return what the k·ε rule promises for a claim, from the chain with its own neighbors.
 
     All pairs of it count: inputs at a distance are joined by pairs that may have no end selected.
@@ -420,15 +410,17 @@ def group_promise(
         return ()
     if not isinstance(quantity, claims.TightDelta):
         grown = Measured(total([(tight_epsilon(evidence, 0).value, distance)]), None)
-        return (Beside(f"{distance} times ε is", grown.amount(DIGITS)),)
+        return (verdicts.Beside(f"{distance} times ε is", grown.amount(exact.DIGITS)),)
     share = quantity.epsilon / distance
     delta = least_delta(evidence, share)
-    if compare_values(delta, 0) == 0:
-        return (Beside("the group rule promises", number_amount(0)),)
-    return (Beside("the group rule promises", _grown(delta, share, distance)),)
+    if exact.compare_values(delta, 0) == 0:
+        return (verdicts.Beside("the group rule promises", number_amount(0)),)
+    return (verdicts.Beside("the group rule promises", _grown(delta, share, distance)),)
 
 
-def _grown(delta: Number | Excess, share: Budget, distance: int) -> Amount:
+def _grown(
+    delta: exact.Number | exact.Excess, share: exact.Budget, distance: int
+) -> verdicts.Amount:
     """Return δ Σ_{j<k} e^(jε), or 1 if that is less.
 
     Terms are added until they exceed 1, so that k may be of any size.
@@ -437,20 +429,20 @@ def _grown(delta: Number | Excess, share: Budget, distance: int) -> Amount:
     def enclosure(bits: int) -> arb:
         with ctx.workprec(bits):
             ball = ball_of(delta, bits)
-            if share == Budget.of(0):
+            if share == exact.Budget.of(0):
                 return ball * distance
             above, below = (share * distance).exp_ball(bits) - 1, share.exp_ball(bits) - 1
             return ball * above / below
 
     factor = ExpFactor.of(share).value
-    if isinstance(delta, Excess) or factor is None:
+    if isinstance(delta, exact.Excess) or factor is None:
         return _capped(Enclosed(enclosure))
     if factor == 1:
-        total: Number = multiply(distance, delta)
-        return number_amount(1 if compare(total, 1) > 0 else total)
+        total: exact.Number = exact.multiply(distance, delta)
+        return number_amount(1 if exact.compare(total, 1) > 0 else total)
     total, term = 0, delta
     for _ in range(distance):
-        total, term = add(total, term), multiply(term, factor)
-        if compare(total, 1) > 0:
+        total, term = exact.add(total, term), exact.multiply(term, factor)
+        if exact.compare(total, 1) > 0:
             return number_amount(1)
     return number_amount(total)

@@ -25,6 +25,7 @@ from functools import cached_property
 
 import numpy as np
 
+from dpcheck import exact
 from dpcheck.chain.arrays import marked, ranked_keys
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.sets import distinct
@@ -37,28 +38,13 @@ from dpcheck.chain.weights.denominators import (
 )
 from dpcheck.check.evidence.float_probabilities import FloatArray
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
-from dpcheck.exact import (
-    UNIT_ROUNDOFF,
-    Number,
-    Whole,
-    as_fraction_parts,
-    compare,
-    divide,
-    exact_quotient,
-    excess_sign,
-    exp_float_bounds,
-    float_bounds,
-    number,
-    whole,
-    whole_gcd,
-)
 from dpcheck.records import dataclass, replace
 
 FloatPair = tuple[FloatArray, FloatArray]
 
 _FIRST_ASKED = 64
 """Entries that are compared at once, at first, where the first of equal ones is looked for."""
-_MARGIN = 32 * UNIT_ROUNDOFF
+_MARGIN = 32 * exact.UNIT_ROUNDOFF
 _HUGE = 2**1000
 """Stands for e^ε beyond floats: above every quotient of two estimates."""
 
@@ -81,7 +67,7 @@ class Block:
     sequence: IntArray
     p: WeightArray
     q: WeightArray
-    scales: Sequence[Whole]
+    scales: Sequence[exact.Whole]
     p_scales: IntArray
     q_scales: IntArray
     chances: Callable[[], FloatPair]
@@ -107,10 +93,10 @@ class Block:
         low, high = factor.bounds()
         sure = self.without_counterpart() if high is None else self._exceeding_at(high, None)
         for j in marked(self._exceeding_at(low, None) & ~sure).tolist():
-            sure[j] = excess_sign(*self.probabilities(j), factor.epsilon) > 0
+            sure[j] = exact.excess_sign(*self.probabilities(j), factor.epsilon) > 0
         return sure
 
-    def _exceeding_at(self, value: Number, entries: IntArray | None) -> BoolArray:
+    def _exceeding_at(self, value: exact.Number, entries: IntArray | None) -> BoolArray:
         """Return where p > value · q among entries[n] (all of them if None)."""
         products = self._shared_products(value, entries)
         if products is not None:
@@ -121,7 +107,7 @@ class Block:
         return above
 
     def _shared_products(
-        self, value: Number, entries: IntArray | None
+        self, value: exact.Number, entries: IntArray | None
     ) -> tuple[WeightArray, WeightArray] | None:
         """Return p X, q Y [n_entries] where all rows share X and Y and both fit int64, else None.
 
@@ -137,7 +123,7 @@ class Block:
         x, y = p_factors.item(0), q_factors.item(0)
         return (p if x == 1 else p * x), (q if y == 1 else q * y)
 
-    def equal_ratio(self, value: Number, entries: IntArray) -> IntArray:
+    def equal_ratio(self, value: exact.Number, entries: IntArray) -> IntArray:
         """Return those of some entries [n] where p = value · q and p is not 0."""
         products, chosen = self._shared_products(value, entries), entries
         if products is None:
@@ -152,7 +138,7 @@ class Block:
         """Return what is 0 where p (side 0) or q (side 1) is 0, [n_entries]: codes or weights."""
         return (self.p, self.q)[side] if self.numbers is None else self.numbers[side]
 
-    def _signs(self, value: Number, entries: IntArray) -> IntArray:
+    def _signs(self, value: exact.Number, entries: IntArray) -> IntArray:
         """Return the signs of p - value · q for some entries, exactly.
 
         Over ℤ[e^r] each different pair of numbers is compared once. First whether they are equal,
@@ -172,7 +158,7 @@ class Block:
         signs[differ] = np.where(np.asarray(p[differ] > q[differ], np.bool_), 1, -1)
         return signs if back is None else signs[back]
 
-    def ratio_gap(self, value: Number) -> EventGap | None:
+    def ratio_gap(self, value: exact.Number) -> EventGap | None:
         """Return p - E q for all entries of the first segment where some p = value · q.
 
         Entries that floats leave undecided are asked in runs, each as long as all before: among
@@ -189,9 +175,11 @@ class Block:
             first = last
         return None
 
-    def _clearly_above(self, value: Number, entries: IntArray | None) -> tuple[BoolArray, IntArray]:
+    def _clearly_above(
+        self, value: exact.Number, entries: IntArray | None
+    ) -> tuple[BoolArray, IntArray]:
         """Return where floats tell p > value · q, [n_entries], and the entries left undecided."""
-        ratios, bounds = self._ratios, float_bounds(value)
+        ratios, bounds = self._ratios, exact.float_bounds(value)
         if bounds is None:
             n_asked = len(self.p) if entries is None else len(entries)
             return np.zeros(n_asked, np.bool_), np.arange(n_asked)
@@ -214,7 +202,7 @@ class Block:
         return self.chances()
 
     def _cross_multiplied(
-        self, value: Number, entries: IntArray
+        self, value: exact.Number, entries: IntArray
     ) -> tuple[WeightArray, WeightArray]:
         """Return p X, q Y [n_entries], whole, that compare as p/D and value · q/D' do."""
         p, q = self.p[entries], self.q[entries]
@@ -226,7 +214,7 @@ class Block:
         return _scaled(p, p_factors, which), _scaled(q, q_factors, which)
 
     @cached_property
-    def _distinct_scales(self) -> tuple[list[tuple[Whole, Whole]], IntArray]:
+    def _distinct_scales(self) -> tuple[list[tuple[exact.Whole, exact.Whole]], IntArray]:
         """The different pairs of scales, and which of them each segment has, [n_segments]."""
         pairs, which = distinct_pairs(self.p_scales, self.q_scales, len(self.scales))
         return [(self.scales[a], self.scales[b]) for a, b in pairs], which
@@ -243,7 +231,7 @@ class Block:
         Off by less than 32u p, since E q < p, and both come from at most twelve rounded steps; and
         0 for numbers below 2^-900 that have no estimate.
         """
-        bounds = exp_float_bounds(factor.epsilon)
+        bounds = exact.exp_float_bounds(factor.epsilon)
         p, q = self._chances
         gaps = p - (_HUGE if bounds is None else bounds[0]) * q
         found: FloatArray = np.where(mask & ~np.isnan(gaps), gaps, 0)
@@ -259,10 +247,10 @@ class Block:
         gaps = self.excesses(mask, factor)
         sums = np.add.reduceat(gaps, self.starts)
         n_entries = np.diff(np.append(self.starts, len(self.p)))
-        off = (48 + 2 * n_entries) * UNIT_ROUNDOFF
+        off = (48 + 2 * n_entries) * exact.UNIT_ROUNDOFF
         p, q = self._chances
         unknown = np.logical_or.reduceat(mask & np.isnan(p + q), self.starts)
-        if exp_float_bounds(factor.epsilon) is None:
+        if exact.exp_float_bounds(factor.epsilon) is None:
             unknown[:] = True
         low: FloatArray = np.where(unknown, 0, sums - off)
         high: FloatArray = np.where(unknown, np.inf, sums + off)
@@ -295,16 +283,16 @@ class Block:
         """Return the segments with some masked entry (`mask` [n_entries])."""
         return [int(k) for k in distinct(self.segment[mask])]
 
-    def gap(self, k: int, p: Whole, q: Whole) -> EventGap:
+    def gap(self, k: int, p: exact.Whole, q: exact.Whole) -> EventGap:
         """Return p - E q for whole sums over the scales of segment k."""
         return EventGap(
-            number(whole(p), self.scales[self.p_scales[k]]),
-            number(whole(q), self.scales[self.q_scales[k]]),
+            exact.number(exact.whole(p), self.scales[self.p_scales[k]]),
+            exact.number(exact.whole(q), self.scales[self.q_scales[k]]),
             int(self.pair[k]),
             self.is_forward,
         )
 
-    def probabilities(self, j: int) -> tuple[Number, Number]:
+    def probabilities(self, j: int) -> tuple[exact.Number, exact.Number]:
         """Return p and q of one entry."""
         gap = self.gap(int(self.segment[j]), self.p[j], self.q[j])
         return gap.p, gap.q
@@ -316,7 +304,7 @@ class Block:
         if gap.q == 0:
             return self.without_counterpart()
         equal = np.zeros(len(self.p), np.bool_)
-        equal[self.equal_ratio(divide(gap.p, gap.q), np.arange(len(self.p)))] = True
+        equal[self.equal_ratio(exact.divide(gap.p, gap.q), np.arange(len(self.p)))] = True
         return equal
 
     def heaviest(self, entries: IntArray) -> list[int]:
@@ -329,39 +317,39 @@ class Block:
         """Return where q is 0 and p is not, [n_entries]."""
         return np.asarray((self._zeros_of(1) == 0) & (self._zeros_of(0) != 0), np.bool_)
 
-    def largest_ratio(self, least: Number) -> Number | None:
+    def largest_ratio(self, least: exact.Number) -> exact.Number | None:
         """Return the largest p/q above `least` where q is not 0; None where none is above.
 
         Quickselect, from the entry that is greatest in floats: as a rule none is above it. Then an
         entry in the middle of those above the best so far becomes the best.
         """
-        best: Number | None = None
+        best: exact.Number | None = None
         has_ratio = np.asarray(self._zeros_of(1) != 0, np.bool_)
         estimates = np.where(has_ratio & (self._ratios < np.inf), self._ratios, 0)
         greatest = int(estimates.argmax())
         if has_ratio[greatest]:
-            found = divide(*self.probabilities(greatest))
-            if compare(found, least) > 0:
+            found = exact.divide(*self.probabilities(greatest))
+            if exact.compare(found, least) > 0:
                 best = least = found
         above = marked(self._exceeding_at(least, None) & has_ratio)
         while len(above):
-            best = divide(*self.probabilities(int(above[len(above) // 2])))
+            best = exact.divide(*self.probabilities(int(above[len(above) // 2])))
             above = above[self._exceeding_at(best, above)]
         return best
 
 
 def _factors(
-    value: Number, scales: list[tuple[Whole, Whole]]
+    value: exact.Number, scales: list[tuple[exact.Whole, exact.Whole]]
 ) -> tuple[WeightArray, WeightArray, bool]:
     """Return X, Y [n_scales], by pair of scales, and whether all products with them fit int64."""
-    above, below = as_fraction_parts(value)
-    p_factors: list[Whole] = []
-    q_factors: list[Whole] = []
+    above, below = exact.as_fraction_parts(value)
+    p_factors: list[exact.Whole] = []
+    q_factors: list[exact.Whole] = []
     fits = True
     for p_scale, q_scale in scales:
         x, y = below * q_scale, above * p_scale
-        divisor = whole_gcd(x, y)
-        x, y = exact_quotient(x, divisor), exact_quotient(y, divisor)
+        divisor = exact.whole_gcd(x, y)
+        x, y = exact.exact_quotient(x, divisor), exact.exact_quotient(y, divisor)
         fits = fits and _is_small(p_scale * x) and _is_small(q_scale * y)
         p_factors.append(x)
         q_factors.append(y)
@@ -380,6 +368,6 @@ def _scaled(weights: WeightArray, factors: WeightArray, which: IntArray) -> Weig
     return weights * factors[which]
 
 
-def _is_small(value: Whole) -> bool:
+def _is_small(value: exact.Whole) -> bool:
     """Return whether a non-negative weight of at most this size fits int64."""
     return isinstance(value, int) and value < INT64_LIMIT

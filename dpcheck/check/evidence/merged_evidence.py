@@ -9,17 +9,7 @@ from heapq import nlargest
 
 from dpcheck.check.evidence import futures
 from dpcheck.check.evidence.merged_prefixes import UNSEEN, Masses, MergedPrefixes
-from dpcheck.check.values.event_text import (
-    DIVERGED,
-    GOES_ON,
-    MAX_LISTED,
-    N_RUNS,
-    STOPPED,
-    EventText,
-    by_value,
-    many_sequences,
-    output_sequence,
-)
+from dpcheck.check.values import event_text
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.exact import Number, Whole, compare, divide, excess_sign, multiply, number, subtract
@@ -66,16 +56,18 @@ class MergedEvidence:
         """Return p - E q, the largest over all events, pairs and directions."""
         return self._best(exceeding(factor), lambda a, b: a.exceeds(b, factor))
 
-    def event_text(self, gap: EventGap, factor: ExpFactor | None) -> EventText:
+    def event_text(self, gap: EventGap, factor: ExpFactor | None) -> event_text.EventText:
         """Return a gap's event in words, and sequences that carry much of it."""
         event = self._event(wanted_of(gap, factor), is_forward=gap.is_forward)
         root = self.graph.roots[gap.pair]
         runs = self._heavy_runs(root, event, is_forward=gap.is_forward)
         n_sequences = self._n_sequences(event, root)
-        if n_sequences is None or n_sequences > MAX_LISTED:
+        if n_sequences is None or n_sequences > event_text.MAX_LISTED:
             n_told = n_sequences if (n_sequences or 0) < _MANY else None
-            return EventText(many_sequences(n_told, gap, factor), runs, n_told)
-        return EventText(by_value(self._sequences(root, event)), runs)
+            return event_text.EventText(
+                event_text.many_sequences(n_told, gap, factor), runs, n_told
+            )
+        return event_text.EventText(event_text.by_value(self._sequences(root, event)), runs)
 
     def _n_sequences(self, event: AbstractSet[int], root: int) -> int | None:
         """Return how many sequences lead to an event; None where some have no end, or no words."""
@@ -145,10 +137,12 @@ class MergedEvidence:
                     if reaching[child]:
                         below = multiply(weight, number(factor, scale))
                         following.append(((*shown, label), below, child))
-            if not following or (len(found) >= N_RUNS and self.graph.steps):
+            if not following or (len(found) >= event_text.N_RUNS and self.graph.steps):
                 break
             beam = nlargest(_BEAM, following, key=lambda each: by_size(likelihood(*each[1:])))
-        return tuple(nlargest(N_RUNS, found, key=lambda run: by_size(subtract(run[1], run[2]))))
+        return tuple(
+            nlargest(event_text.N_RUNS, found, key=lambda run: by_size(subtract(run[1], run[2])))
+        )
 
     def _reaching(self, event: AbstractSet[int]) -> list[bool]:
         """Return per node whether some leaf of an event is below it."""
@@ -163,10 +157,10 @@ class MergedEvidence:
         """Return a sequence of labels as outputs and an ending."""
         outputs = [self.output_text(label) for label in labels if label >= 0]
         if labels and labels[-1] == futures.STOPS:
-            return output_sequence(outputs, STOPPED)
+            return event_text.output_sequence(outputs, event_text.STOPPED)
         if labels and labels[-1] == futures.GOES_SILENT:
-            return output_sequence(outputs, DIVERGED)
-        return output_sequence(outputs, GOES_ON)
+            return event_text.output_sequence(outputs, event_text.DIVERGED)
+        return event_text.output_sequence(outputs, event_text.GOES_ON)
 
 
 def best_gap(sides: Mapping[bool, Masses], is_better: Better) -> EventGap | None:

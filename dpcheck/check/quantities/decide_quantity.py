@@ -36,21 +36,13 @@ from dpcheck.check.values.event_text import EventText, many_sequences
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.measures import TOO_FAR, Measures
 from dpcheck.limits import Limit, LimitReached, Limits
-from dpcheck.logic.claims import (
-    ChannelQuantity,
-    LeastError,
-    LossQuantity,
-    LossTable,
-    QuantityClaim,
-    QuantityComparison,
-    QuantityValue,
-)
+from dpcheck.logic import claims
 from dpcheck.privacy.enclosed import compare_measures
 from dpcheck.privacy.losses import sum_of
 from dpcheck.records import replace
 
-Question = QuantityClaim | QuantityValue
-OtherQuantity = LossQuantity | LossTable | ChannelQuantity | LeastError
+Question = claims.QuantityClaim | claims.QuantityValue
+OtherQuantity = claims.LossQuantity | claims.LossTable | claims.ChannelQuantity | claims.LeastError
 
 UNBOUNDED = verdicts.Undecided(
     Limit(
@@ -73,26 +65,26 @@ def decide_quantity(
 ) -> verdicts.Outcome:
     """Return the outcome of a claim about a quantity of the chain that was asked."""
     match quantity:
-        case LossQuantity() | LossTable():
+        case claims.LossQuantity() | claims.LossTable():
             return _decide_losses(claim, quantity, seen)
-        case ChannelQuantity() | LeastError() if seen.asked.offers:
+        case claims.ChannelQuantity() | claims.LeastError() if seen.asked.offers:
             raise LimitReached(NO_STRATEGY)
-        case ChannelQuantity():
+        case claims.ChannelQuantity():
             return _decide_channel(claim, quantity, seen)
-        case LeastError():
+        case claims.LeastError():
             return _decide_least_error(claim, quantity, seen, measures)
         case _:
             assert_never(quantity)
 
 
 def _decide_losses(
-    claim: Question, quantity: LossQuantity | LossTable, seen: SeenPairs
+    claim: Question, quantity: claims.LossQuantity | claims.LossTable, seen: SeenPairs
 ) -> verdicts.Outcome:
     """Decide a claim about the losses of pairs; an analyst who adapts has a profile only.
 
     There is a strategy for each ε then.
     """
-    is_profile = isinstance(quantity, LossTable) and quantity.word == "profile"
+    is_profile = isinstance(quantity, claims.LossTable) and quantity.word == "profile"
     if seen.chain.offers and not is_profile:
         raise LimitReached(NO_STRATEGY)
     evidence = complete_evidence(seen)
@@ -120,10 +112,10 @@ def tabulated(
 
 
 def decide_on_losses(
-    claim: Question, quantity: LossQuantity | LossTable, known: KnownLosses
+    claim: Question, quantity: claims.LossQuantity | claims.LossTable, known: KnownLosses
 ) -> verdicts.Outcome:
     """Return the outcome of a claim about a quantity that privacy losses determine."""
-    if isinstance(quantity, LossTable):
+    if isinstance(quantity, claims.LossTable):
         return tabulated(TABULATED[quantity.word](known), *known.looked_at)
     found = COMPUTED[quantity.word](tuple(sides_of(known.pairs)), *quantity.arguments)
     amount = found.amount(quantity.digits)
@@ -139,10 +131,10 @@ def between(names: tuple[str, str]) -> verdicts.Beside:
 
 
 def decide_comparison(
-    claim: QuantityComparison, decided: Callable[[QuantityValue], verdicts.Outcome]
+    claim: claims.QuantityComparison, decided: Callable[[claims.QuantityValue], verdicts.Outcome]
 ) -> verdicts.Outcome:
     """Return the outcome of `left comparison right` from the values of both sides."""
-    sides = [decided(QuantityValue(each, claim.span)) for each in (claim.left, claim.right)]
+    sides = [decided(claims.QuantityValue(each, claim.span)) for each in (claim.left, claim.right)]
     coverage = sides[0].coverage
     vacuity = tuple(dict.fromkeys(reason for side in sides for reason in side.vacuity))
     values = [side.verdict for side in sides if isinstance(side.verdict, verdicts.Value)]
@@ -183,7 +175,7 @@ CHANNEL_VALUES: Mapping[str, Callable[[exact.Number, int], exact.Number | exact.
 
 
 def _decide_channel(
-    claim: Question, quantity: ChannelQuantity, seen: SeenPairs
+    claim: Question, quantity: claims.ChannelQuantity, seen: SeenPairs
 ) -> verdicts.Outcome:
     """Decide a claim about guessing which of the selected states, equally likely, it was.
 
@@ -247,7 +239,7 @@ def _sum_of_maxima(chain: Chain, sources: IntArray, limits: Limits) -> exact.Num
 
 
 def _decide_least_error(
-    claim: Question, quantity: LeastError, seen: SeenPairs, measures: Measures
+    claim: Question, quantity: claims.LeastError, seen: SeenPairs, measures: Measures
 ) -> verdicts.Outcome:
     """Decide a claim about the least α that all errors keep with probability 1 - β."""
     least, most = measures.at_least, measures.at_outputs
@@ -264,7 +256,7 @@ def _decide_least_error(
 
 
 def _worst_error(
-    quantity: LeastError, known: Mapping[str, Sequence[exact.Number | None]], seen: SeenPairs
+    quantity: claims.LeastError, known: Mapping[str, Sequence[exact.Number | None]], seen: SeenPairs
 ) -> tuple[exact.Number | None, int]:
     """Return the least α for errors by key, [n_states] each, and the state that needs it."""
     errors = largest_errors(quantity, known, seen.asked)
@@ -277,7 +269,7 @@ def _worst_error(
 
 
 def largest_errors(
-    quantity: LeastError, known: Mapping[str, Sequence[exact.Number | None]], chain: Chain
+    quantity: claims.LeastError, known: Mapping[str, Sequence[exact.Number | None]], chain: Chain
 ) -> dict[int, list[exact.Number | None]]:
     """Return by the number of an output its largest error at each state, [n_states] each."""
     errors: dict[int, list[Sequence[exact.Number | None]]] = {}

@@ -40,19 +40,12 @@ from dpcheck.check.quantities.seen_pairs import (
     prefix_table,
 )
 from dpcheck.check.quantities.tight import Evidence, tight_quantity
+from dpcheck.check.values import event_text
 from dpcheck.check.values.amounts import (
     ENCLOSED_DIGITS,
     INFINITE_EPSILON,
     number_amount,
     quantity_amount,
-)
-from dpcheck.check.values.event_text import (
-    DIVERGED,
-    GOES_ON,
-    STOPPED,
-    EventText,
-    event_parts,
-    output_sequence,
 )
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import (
@@ -131,7 +124,7 @@ class WordEvidence:
     """One sequence of outputs: what it shows bounds ε from below."""
 
     gap: EventGap
-    event: EventText
+    event: event_text.EventText
 
     @staticmethod
     def beyond(epsilon: Budget, growth: GrowingRatio, seen: SeenPairs) -> WordEvidence:
@@ -139,13 +132,15 @@ class WordEvidence:
         n_turns = growth.least_turns(epsilon)
         p, q = growth.probabilities(n_turns)
         labels = growth.outputs(n_turns)
-        end = {STOPS: STOPPED, GOES_SILENT: DIVERGED}.get(labels[-1], GOES_ON)
+        end = {STOPS: event_text.STOPPED, GOES_SILENT: event_text.DIVERGED}.get(
+            labels[-1], event_text.GOES_ON
+        )
         codes = [label for label in labels if label >= 0]
         gap = EventGap(p, q, growth.pair, growth.is_forward)
         if len(codes) <= _MAX_CERTIFIED:
             seen.certify(gap, [(codes, ENDS[end])])
-        word = output_sequence(map(seen.chain.observation_text, codes), end)
-        return WordEvidence(gap, EventText((word,), ((word, p, q),)))
+        word = event_text.output_sequence(map(seen.chain.observation_text, codes), end)
+        return WordEvidence(gap, event_text.EventText((word,), ((word, p, q),)))
 
     def worst_ratio(self) -> EventGap:
         """Return the event of the sequence."""
@@ -155,7 +150,7 @@ class WordEvidence:
         """Return the event of the sequence."""
         return self.gap
 
-    def event_text(self, gap: EventGap, factor: ExpFactor | None) -> EventText:  # noqa: ARG002
+    def event_text(self, gap: EventGap, factor: ExpFactor | None) -> event_text.EventText:  # noqa: ARG002
         """Return the sequence."""
         return self.event
 
@@ -200,7 +195,7 @@ def _in_words(growth: GrowingRatio, bound: Budget | Extended, seen: SeenPairs) -
 def _sequence(labels: Sequence[Label], seen: SeenPairs) -> OutputSequence:
     """Return some outputs of a run, without an end."""
     codes = [label for label in labels if label >= 0]
-    return output_sequence(map(seen.chain.observation_text, codes), STOPPED)
+    return event_text.output_sequence(map(seen.chain.observation_text, codes), event_text.STOPPED)
 
 
 # --- bounds on both sides --------------------------------------------------------------------
@@ -278,7 +273,7 @@ def _shown_by(seen: SeenPairs, evidence: Evidence, decision: Decision) -> Phrase
         return Phrase(())
     gap = found.gap
     left, right = seen.names(gap.pair, is_forward=gap.is_forward)
-    shown = event_parts(event.event)
+    shown = event_text.event_parts(event.event)
     sides = number_amount(gap.p), f" from {left}, ", number_amount(gap.q), f" from {right}"
     return Phrase.of(*shown, ": ", *sides)
 

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.check.evidence.table_evidence import TableEvidence, n_listed
-from dpcheck.check.quantities.privacy import (
-    Decision,
-    EventClaim,
-    closest_text,
-    decide_event_claim,
-)
+from dpcheck.check.quantities import privacy
 from dpcheck.check.quantities.seen_pairs import SeenPairs, complete_evidence, seen_pairs
 from dpcheck.check.quantities.tight import Evidence
 from dpcheck.check.values import verdicts
@@ -24,7 +19,7 @@ SURE = verdicts.Vacuity(
 
 
 def decide_on_sequences(
-    claim: EventClaim, chain: Chain, selected: IntArray, limits: Limits
+    claim: privacy.EventClaim, chain: Chain, selected: IntArray, limits: Limits
 ) -> verdicts.Outcome:
     """Return the outcome of an event-level claim about the pairs with an end in selected[n]."""
     seen = seen_pairs(chain, selected, limits)
@@ -33,7 +28,7 @@ def decide_on_sequences(
         from dpcheck.check.quantities.endless_claims import decide_endless
 
         return decide_endless(claim, seen)
-    decision = decide_event_claim(claim, evidence, seen)
+    decision = privacy.decide_event_claim(claim, evidence, seen)
     if isinstance(decision.verdict, verdicts.Violated) and not seen.are_finite:
         # A few outputs are easier to follow than all that merged prefixes stand for.
         from dpcheck.check.quantities.endless_claims import violating_prefixes
@@ -52,7 +47,7 @@ def decide_on_sequences(
 
 
 def _why_infinite(
-    seen: SeenPairs, decision: Decision, evidence: Evidence
+    seen: SeenPairs, decision: privacy.Decision, evidence: Evidence
 ) -> tuple[verdicts.Beside, ...]:
     """Return an output that is possible on one side only, where that makes an ε infinite."""
     shown, value = decision.shown, decision.value
@@ -69,7 +64,7 @@ def _why_infinite(
 
 
 def _closest(
-    claim: EventClaim, seen: SeenPairs, decision: Decision, evidence: Evidence
+    claim: privacy.EventClaim, seen: SeenPairs, decision: privacy.Decision, evidence: Evidence
 ) -> tuple[verdicts.Beside, ...]:
     """Return the pair that comes closest to the budget of a claim that holds, with an output."""
     found = decision.closest
@@ -83,13 +78,13 @@ def _closest(
             text = evidence.event_text(found.gap, found.factor)
             (shown, _, _), *_ = text.runs
             has_others = isinstance(text.event, verdicts.Phrase) or len(text.event) > 1
-        near = closest_text(claim, found.gap, pair, shown, has_others=has_others)
+        near = privacy.closest_text(claim, found.gap, pair, shown, has_others=has_others)
         return (verdicts.Beside(near),)
     except (LimitReached, TooLarge):  # which costs the words, and no verdict
         return ()
 
 
-def _strategy(decision: Decision, evidence: Evidence) -> verdicts.Strategy | None:
+def _strategy(decision: privacy.Decision, evidence: Evidence) -> verdicts.Strategy | None:
     """Return what the worst analyst asks, where one adapts and there is an event to gain."""
     shown = decision.shown or decision.closest
     if isinstance(evidence, TableEvidence) or shown is None or shown.gap is None:
@@ -105,7 +100,7 @@ def _strategy(decision: Decision, evidence: Evidence) -> verdicts.Strategy | Non
 
 
 def evidence_against(
-    claim: EventClaim, chain: Chain, selected: IntArray, limits: Limits
+    claim: privacy.EventClaim, chain: Chain, selected: IntArray, limits: Limits
 ) -> tuple[SeenPairs, Evidence]:
     """Return pairs and the evidence about them by which a claim is violated: it is known to be.
 

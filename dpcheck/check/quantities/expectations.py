@@ -26,6 +26,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
+from dpcheck import exact
 from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.chain.graph import Graph, graph_from, strong_components
 from dpcheck.chain.weights.rows import indptr_of
@@ -33,17 +34,6 @@ from dpcheck.check.evidence.sequences import has_output_cycle
 from dpcheck.check.quantities.seen_pairs import observed
 from dpcheck.check.values.measures import ClaimRejected, EndValue
 from dpcheck.diagnostics.quantities import NoExpectedValue
-from dpcheck.exact import (
-    Extended,
-    MinusInfinity,
-    Number,
-    Whole,
-    add,
-    as_fraction_parts,
-    compare,
-    multiply,
-    number,
-)
 from dpcheck.exact.exponentials import differences
 from dpcheck.exact.linear import solve_linear
 from dpcheck.limits import Limit, LimitReached, Limits
@@ -56,10 +46,10 @@ Node = tuple[int, int, int, tuple[int, ...]]
 """A state, that of the last output (~s where there was none since an initial state s), how many
 there were, and the states after the outputs that are asked for, as far as there were any."""
 
-ENDS: list[tuple[int | None, Whole]] = [(None, 1)]
+ENDS: list[tuple[int | None, exact.Whole]] = [(None, 1)]
 """What is left to do after a node where the number is settled."""
 
-Moments = dict[tuple[int, int], Number] | MinusInfinity | None
+Moments = dict[tuple[int, int], exact.Number] | exact.MinusInfinity | None
 """E[C(N, i) c_j] by (i, j), where N is the number of outputs still to come, or an infinite mean."""
 
 ENDLESSLY_MANY = Limit(
@@ -82,7 +72,7 @@ STATES_BETWEEN_LOOKS = 1 << 12
 
 def expectations(
     chain: Chain, end: EndValue, selected: IntArray, span: Span, limits: Limits
-) -> list[Extended]:
+) -> list[exact.Extended]:
     """Return the mean from each state of selected[n_selected].
 
     Raises `ClaimRejected` where a run of positive probability has no value.
@@ -98,7 +88,7 @@ def expectations(
 
 def extreme_means(
     chain: Chain, end: EndValue, selected: IntArray, span: Span, limits: Limits
-) -> list[tuple[Number, Number]]:
+) -> list[tuple[exact.Number, exact.Number]]:
     """Return the least and the greatest mean from selected[n_selected], whatever is asked.
 
     The chain has choices among offers. Raises `ClaimRejected` where a run of some analyst has no
@@ -115,14 +105,14 @@ def extreme_means(
     if len(growth) > 1 or can_stay.any():
         raise LimitReached(UNEVEN)
 
-    def values(_: Graph, kept: BoolArray) -> list[Number]:
+    def values(_: Graph, kept: BoolArray) -> list[exact.Number]:
         edges = iter(zip(kept.tolist(), game.numerators.tolist(), strict=True))
         played = [[(t, *next(edges)) for t, _ in row or ENDS] for row in rows]
         runs.successors = [
             [(t, weight) for t, is_kept, weight in row if is_kept] if rows[place] else []
             for place, row in enumerate(played)
         ]
-        means = [mean for mean in runs.means() if not isinstance(mean, MinusInfinity | None)]
+        means = [mean for mean in runs.means() if not isinstance(mean, exact.MinusInfinity | None)]
         assert len(means) == len(rows), "runs end whatever is asked"
         return [*means, 0]
 
@@ -146,7 +136,7 @@ class _Runs:
     nodes: list[Node] = field(default_factory=list)
     numbers: dict[Node, int] = field(default_factory=dict)
     parents: list[int] = field(default_factory=list)
-    successors: list[list[tuple[int | None, Whole]]] = field(default_factory=list)
+    successors: list[list[tuple[int | None, exact.Whole]]] = field(default_factory=list)
 
     @property
     def counted(self) -> int:
@@ -185,12 +175,12 @@ class _Runs:
             and len(node[3]) == len(self.end.positions)
         )
 
-    def _row(self, place: int) -> list[tuple[int | None, Whole]]:
+    def _row(self, place: int) -> list[tuple[int | None, exact.Whole]]:
         node = self.nodes[place]
         if self._is_settled(node):
             return []
         state, last, count, known = node
-        row: list[tuple[int | None, Whole]] = []
+        row: list[tuple[int | None, exact.Whole]] = []
         for target, weight in self.chain.row(state)[1]:
             if target in (self.chain.stopped, self.chain.diverged):
                 row.append((None, weight))
@@ -228,7 +218,7 @@ class _Runs:
         weights = np.array([weight for _, weight in edges], object)
         return game_of(Graph(indptr_of(lengths), targets), weights, shown, self.chain)
 
-    def means(self) -> list[Extended]:
+    def means(self) -> list[exact.Extended]:
         """Return the mean from every node."""
         following = [[t for t, _ in row if t is not None] for row in self.successors]
         component, count = strong_components(graph_from(following))
@@ -250,19 +240,21 @@ class _Runs:
             return dict.fromkeys(inside, self._without_end(inside[0]))
         ending = [place for place, row in rows.items() if any(t is None for t, _ in row)]
         differences = {place: self.differences(place) for place in ending}
-        infinite = {each for t in outside if isinstance(each := known[t], MinusInfinity | None)}
+        infinite = {
+            each for t in outside if isinstance(each := known[t], exact.MinusInfinity | None)
+        }
         if len(infinite) > 1:
             raise self._rejected(inside[0], "some runs grow for ever, and others fall")
         if infinite:
             return dict.fromkeys(inside, infinite.pop())
-        found: dict[int, dict[tuple[int, int], Number]] = {place: {} for place in inside}
+        found: dict[int, dict[tuple[int, int], exact.Number]] = {place: {} for place in inside}
         degree = self.end.degree or 0
         orders = combinations_with_replacement(range(degree + 1), 2)
         for i, j in sorted(orders):
-            constants: dict[int, Number] = {}
+            constants: dict[int, exact.Number] = {}
             for place, row in rows.items():
                 below = self._denominator(place)
-                total: Number = 0
+                total: exact.Number = 0
                 for target, weight in row:
                     if target is None:
                         share = differences[place][j] if i == 0 else 0
@@ -271,21 +263,21 @@ class _Runs:
                         assert isinstance(later, dict), "infinite means were looked for"
                         is_shown = not self._is_choice(self.nodes[target][0])
                         share = later.get((i - 1, j), 0) if is_shown else 0
-                        share = share if target in rows else add(share, later.get((i, j), 0))
-                    total = add(total, multiply(share, number(weight, below)))
+                        share = share if target in rows else exact.add(share, later.get((i, j), 0))
+                    total = exact.add(total, exact.multiply(share, exact.number(weight, below)))
                 constants[place] = total
             for place, value in zip(inside, self._solved(rows, constants), strict=True):
                 found[place][i, j] = value
         return {**found}
 
-    def _denominator(self, place: int) -> Whole:
+    def _denominator(self, place: int) -> exact.Whole:
         return self.chain.row(self.nodes[place][0])[0]
 
     def _solved(
         self,
-        rows: Mapping[int, Sequence[tuple[int | None, Whole]]],
-        constants: Mapping[int, Number],
-    ) -> list[Number]:
+        rows: Mapping[int, Sequence[tuple[int | None, exact.Whole]]],
+        constants: Mapping[int, exact.Number],
+    ) -> list[exact.Number]:
         """Return the solution of x_s = Σ_j q_sj x_j + c_s, with j inside, in the rows' order."""
         order = {place: k for k, place in enumerate(rows)}
         inner = [
@@ -293,7 +285,7 @@ class _Runs:
         ]
         if not inner:
             return list(constants.values())
-        tops, belows = zip(*map(as_fraction_parts, constants.values()), strict=True)
+        tops, belows = zip(*map(exact.as_fraction_parts, constants.values()), strict=True)
         scales = [self._denominator(place) for place in rows]
         solved = solve_linear(
             [scale * below for scale, below in zip(scales, belows, strict=True)],
@@ -302,7 +294,7 @@ class _Runs:
         )
         return [row.get(0, 0) for row in solved]
 
-    def differences(self, place: int) -> list[Number]:
+    def differences(self, place: int) -> list[exact.Number]:
         """Return c_0, c_1, ... where a run ends after a node: the value is Σ_j c_j C(N, j)."""
         _, last, count, known = self.nodes[place]
         shown = dict(zip(self.end.positions, known, strict=False))
@@ -326,7 +318,7 @@ class _Runs:
         leading = next((c for c in reversed(others) if c != 0), 0)
         if leading == 0:
             return {(0, 0): first}
-        return None if compare(leading, 0) > 0 else MinusInfinity.VALUE
+        return None if exact.compare(leading, 0) > 0 else exact.MinusInfinity.VALUE
 
     def _rejected(self, place: int, why: str) -> ClaimRejected:
         """Return the mistake, with a run that leads to a node."""
@@ -341,7 +333,7 @@ class _Runs:
         return ClaimRejected(NoExpectedValue(self.span, (start, *shown, *more), why))
 
 
-def _mean(moments: Moments) -> Extended:
+def _mean(moments: Moments) -> exact.Extended:
     """Return the sum of E[C(N, j) c_j] from a node where no output was seen yet."""
     if not isinstance(moments, dict):
         return moments

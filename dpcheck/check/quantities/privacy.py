@@ -12,6 +12,7 @@ from typing import assert_never
 
 from flint import arb, ctx
 
+from dpcheck import exact
 from dpcheck.certify.evidence import certify_violation
 from dpcheck.check.evidence.table_evidence import TableEvidence
 from dpcheck.check.quantities.seen_pairs import SeenPairs
@@ -28,19 +29,6 @@ from dpcheck.check.values.amounts import (
     ratio_amount,
 )
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
-from dpcheck.exact import (
-    Budget,
-    Extended,
-    LogOf,
-    Number,
-    compare_epsilon,
-    divide,
-    exact_text,
-    excess,
-    excess_sign,
-    log,
-    subtract,
-)
 from dpcheck.limits import Limit
 from dpcheck.logic import claims
 from dpcheck.logic.formula_text import formula_text
@@ -55,7 +43,7 @@ _BITS = 256
 _SMALL_DIGITS = 10
 """A δ between 0 and 10^-30 is told where three digits are enough: it may be 0, and have none."""
 
-_TOLD_AS_FACTOR = Budget.of(100)
+_TOLD_AS_FACTOR = exact.Budget.of(100)
 """Up to here a budget is told as e^ε, which has 44 digits; a larger one as ε."""
 
 
@@ -119,7 +107,7 @@ def _decide_privacy(
         sure = EventGap(1, 1, 0, True)  # which equal rows have, too
         is_worse = gap is None or sure.exceeds(gap, ExpFactor.of(claim.epsilon))
         gap = sure if is_worse else gap
-    if gap is None or excess_sign(gap.p, gap.q, *budget) <= 0:
+    if gap is None or exact.excess_sign(gap.p, gap.q, *budget) <= 0:
         if is_complete:
             return Decision(verdicts.Holds(), closest=Found(None, gap, factor))
         found = tight_quantity(quantity_of(claim), evidence)
@@ -190,16 +178,16 @@ def closest_text(
     at: tuple[str | verdicts.OutputSequence, ...] = ()
     if shown is not None:
         at = " at output " if len(shown.outputs) == 1 else " at ", shown, " and others" * has_others
-    if claim.delta == 0 and compare_epsilon(claim.epsilon, _TOLD_AS_FACTOR) > 0:
-        least = epsilon_amount(log(divide(gap.p, gap.q)))
+    if claim.delta == 0 and exact.compare_epsilon(claim.epsilon, _TOLD_AS_FACTOR) > 0:
+        least = epsilon_amount(exact.log(exact.divide(gap.p, gap.q)))
         return verdicts.Phrase.of(
             f"{lead}epsilon ", least, " of ", epsilon_amount(claim.epsilon), *at
         )
     if claim.delta == 0:
-        ratio = number_amount(divide(gap.p, gap.q))
+        ratio = number_amount(exact.divide(gap.p, gap.q))
         return verdicts.Phrase.of(f"{lead}ratio ", ratio, " of ", growth_amount(claim.epsilon), *at)
-    is_needed = excess_sign(gap.p, gap.q, claim.epsilon) > 0
-    needed = number_amount(excess(gap.p, gap.q, claim.epsilon) if is_needed else 0)
+    is_needed = exact.excess_sign(gap.p, gap.q, claim.epsilon) > 0
+    needed = number_amount(exact.excess(gap.p, gap.q, claim.epsilon) if is_needed else 0)
     return verdicts.Phrase.of(f"{lead}delta ", needed, " of ", number_amount(claim.delta), *at)
 
 
@@ -219,7 +207,7 @@ def quantity_of(claim: EventClaim) -> claims.Quantity:
     return as_comparison(claim).quantity
 
 
-def budget_of(claim: EventClaim) -> tuple[Budget, Number] | None:
+def budget_of(claim: EventClaim) -> tuple[exact.Budget, exact.Number] | None:
     """Return ε and δ of the dp(ε, δ) that a claim asks for; None where it asks for the contrary."""
     match as_comparison(claim):
         case claims.QuantityClaim(comparison=">=" | ">" | "!=") | claims.QuantityClaim(bound=None):
@@ -232,7 +220,7 @@ def budget_of(claim: EventClaim) -> tuple[Budget, Number] | None:
             return None
 
 
-def _compared(value: Least, bound: Budget | Extended) -> int:
+def _compared(value: Least, bound: exact.Budget | exact.Extended) -> int:
     """Return -1, 0 or 1 as an ε or δ is less than, equal to or greater than a bound."""
     sign = comparisons.compared(value, bound)
     assert sign is not None, "only enclosures stay undecided"
@@ -245,12 +233,12 @@ def _example(
     gap: EventGap,
     evidence: Evidence,
     seen: SeenPairs,
-    budget: tuple[Budget, Number] | None,
+    budget: tuple[exact.Budget, exact.Number] | None,
 ) -> verdicts.Counterexample:
     """Return a counterexample with the gap that was found, and its excess over a budget."""
     event, over = evidence.event_text(gap, found.factor), None
     if budget is not None:
-        over = number_amount(excess(subtract(gap.p, budget[1]), gap.q, budget[0]))
+        over = number_amount(exact.excess(exact.subtract(gap.p, budget[1]), gap.q, budget[0]))
     return replace(
         plain,
         states=seen.names(gap.pair, is_forward=gap.is_forward),
@@ -269,11 +257,11 @@ def quantity_text(quantity: claims.Quantity) -> str:
     """Return a quantity as a claim writes it: `delta(ln(2))`, `epsilon` for `epsilon(0)`."""
     match quantity:
         case claims.TightDelta(epsilon=epsilon):
-            return f"delta({exact_text(epsilon)})"
+            return f"delta({exact.exact_text(epsilon)})"
         case claims.TightEpsilon(delta=delta):
-            return "epsilon" if delta == 0 else f"epsilon({exact_text(delta)})"
+            return "epsilon" if delta == 0 else f"epsilon({exact.exact_text(delta)})"
         case claims.LossQuantity(word=word, arguments=arguments):
-            return f"{word}({', '.join(map(exact_text, arguments))})" if arguments else word
+            return f"{word}({', '.join(map(exact.exact_text, arguments))})" if arguments else word
         case claims.PathProbability(path=path):
             return f"P=? [ {formula_text(path)} ]"
         case claims.LeastError(text=text) | claims.Expectation(text=text):
@@ -305,7 +293,7 @@ def false_comparison(
 INFINITELY_MANY = "there are infinitely many output sequences (outputs inside an unbounded loop)"
 
 
-def asked_bound(claim: EventClaim) -> Budget | Extended:
+def asked_bound(claim: EventClaim) -> exact.Budget | exact.Extended:
     """Return what a claim compares a quantity with; None for infinity, and for no comparison."""
     asked = as_comparison(claim)
     return asked.bound if isinstance(asked, claims.QuantityClaim) else None
@@ -330,7 +318,10 @@ def verdict_on(
 
 
 def undecided_between(
-    name: str, bound: Budget | Extended, amount: verdicts.Amount, limit: Limit | None = None
+    name: str,
+    bound: exact.Budget | exact.Extended,
+    amount: verdicts.Amount,
+    limit: Limit | None = None,
 ) -> verdicts.Undecided:
     """Return that enclosures of a value contain its bound, after a limit or without any."""
     unsure = f"no enclosure separates {name} from {bound_amount(bound).exact}"
@@ -380,11 +371,11 @@ def _value_between(low: Least, high: Least, n_digits: int) -> Decision:
     is_known = found.rel_accuracy_bits() > n_digits * 10 // 3
     if not is_known and not found < arb(10) ** (-_SMALL_DIGITS * n_digits):
         return Decision(None)
-    if isinstance(low, Budget | LogOf):
-        assert isinstance(high, Budget | LogOf), "both are an ε"
+    if isinstance(low, exact.Budget | exact.LogOf):
+        assert isinstance(high, exact.Budget | exact.LogOf), "both are an ε"
         amount = epsilon_between(low, high)
     else:
-        assert not isinstance(high, Budget | LogOf), "both are a δ"
+        assert not isinstance(high, exact.Budget | exact.LogOf), "both are a δ"
         amount = between_amount(low, high)
     return Decision(verdicts.Value(amount, Enclosed(enclosure)), amount)
 

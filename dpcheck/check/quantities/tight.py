@@ -17,23 +17,13 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from dpcheck import exact
 from dpcheck.check.values.event_text import EventText
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
-from dpcheck.exact import (
-    Budget,
-    Epsilon,
-    Excess,
-    Number,
-    divide,
-    excess,
-    excess_sign,
-    log,
-    subtract,
-)
 from dpcheck.logic import claims
 from dpcheck.records import dataclass
 
-Least = Epsilon | Number | Excess | None
+Least = exact.Epsilon | exact.Number | exact.Excess | None
 """A least ε, of which None is infinite, or a least δ."""
 
 
@@ -73,33 +63,33 @@ def tight_quantity(quantity: claims.Quantity, evidence: Evidence) -> Found:
             raise AssertionError("other quantities are decided elsewhere")
 
 
-def tight_epsilon(evidence: Evidence, delta: Number) -> Found:
+def tight_epsilon(evidence: Evidence, delta: exact.Number) -> Found:
     """Return the least ε >= 0 with dp(ε, δ), and an event that needs it."""
     if delta == 0:
         gap = evidence.worst_ratio()
         if gap is None:
-            return Found(Budget.of(0), None, None)
-        return Found(None if gap.q == 0 else log(divide(gap.p, gap.q)), gap, None)
+            return Found(exact.Budget.of(0), None, None)
+        return Found(None if gap.q == 0 else exact.log(exact.divide(gap.p, gap.q)), gap, None)
     factor = ExpFactor.of_number(1)
     gap = evidence.worst_gap(factor)
     shown = gap, factor
-    while gap is not None and excess_sign(gap.p, gap.q, factor.epsilon, delta) > 0:
+    while gap is not None and exact.excess_sign(gap.p, gap.q, factor.epsilon, delta) > 0:
         if gap.q == 0:
             return Found(None, gap, factor)
         shown = gap, factor
-        factor = ExpFactor.of_number(divide(subtract(gap.p, delta), gap.q))
+        factor = ExpFactor.of_number(exact.divide(exact.subtract(gap.p, delta), gap.q))
         gap = evidence.worst_gap(factor)
     return Found(factor.epsilon, *shown)
 
 
-def tight_delta(evidence: Evidence, epsilon: Budget) -> Found:
+def tight_delta(evidence: Evidence, epsilon: exact.Budget) -> Found:
     """Return the least δ >= 0 with dp(ε, δ), and the event that needs it."""
     factor = ExpFactor.of(epsilon)
     gap = evidence.worst_gap(factor)
-    return Found(0 if gap is None else excess(gap.p, gap.q, epsilon), gap, factor)
+    return Found(0 if gap is None else exact.excess(gap.p, gap.q, epsilon), gap, factor)
 
 
-def least_delta(evidence: Evidence, epsilon: Budget) -> Number | Excess:
+def least_delta(evidence: Evidence, epsilon: exact.Budget) -> exact.Number | exact.Excess:
     """Return the least δ >= 0 with dp(ε, δ)."""
     gap = evidence.worst_gap(ExpFactor.of(epsilon))
-    return 0 if gap is None else excess(gap.p, gap.q, epsilon)
+    return 0 if gap is None else exact.excess(gap.p, gap.q, epsilon)

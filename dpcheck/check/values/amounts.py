@@ -6,25 +6,9 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 from flint import arb
 
+from dpcheck import exact
 from dpcheck.check.values.exp_factor import EventGap
 from dpcheck.check.values.verdicts import Amount
-from dpcheck.exact import (
-    Budget,
-    Epsilon,
-    Excess,
-    Extended,
-    LogOf,
-    MinusInfinity,
-    Number,
-    Rational,
-    compare_epsilon,
-    decimal,
-    divide,
-    enclosure,
-    exact_text,
-    excess,
-    exp_text,
-)
 from dpcheck.privacy.enclosed import Enclosed
 
 ENCLOSED_DIGITS = 15
@@ -35,7 +19,7 @@ INFINITE = Amount("inf", "inf")
 INFINITE_EPSILON = Amount("inf", "inf", "inf")
 
 
-def number_amount(value: Number | Excess) -> Amount:
+def number_amount(value: exact.Number | exact.Excess) -> Amount:
     """Return a probability, a δ or an excess.
 
     >>> from dpcheck.exact import number
@@ -43,10 +27,10 @@ def number_amount(value: Number | Excess) -> Amount:
     >>> amount.exact, amount.decimal
     ('75/128', '0.5859375')
     """
-    return Amount(exact_text(value), decimal(value))
+    return Amount(exact.exact_text(value), exact.decimal(value))
 
 
-def bare(value: Extended) -> Amount | str:
+def bare(value: exact.Extended) -> Amount | str:
     """Return a number, or infinity, as text that needs no decimal beside it where it is short.
 
     >>> from dpcheck.exact import number
@@ -57,7 +41,7 @@ def bare(value: Extended) -> Amount | str:
     return amount.exact if len(amount.exact) <= _BARE else amount
 
 
-def between_amount(low: Number | Excess, high: Number | Excess) -> Amount:
+def between_amount(low: exact.Number | exact.Excess, high: exact.Number | exact.Excess) -> Amount:
     """Return a number known to lie between two others, exactly if they are equal.
 
     >>> from dpcheck.exact import number
@@ -67,15 +51,17 @@ def between_amount(low: Number | Excess, high: Number | Excess) -> Amount:
     if low == high:
         return number_amount(low)
     below, above = _rounded(low, ROUND_FLOOR), _rounded(high, ROUND_CEILING)
-    return Amount(f"in [{below}, {above}]", decimal(low), enclosure=(below, above))
+    return Amount(f"in [{below}, {above}]", exact.decimal(low), enclosure=(below, above))
 
 
-def _rounded(value: Number | Excess, direction: str) -> str:
+def _rounded(value: exact.Number | exact.Excess, direction: str) -> str:
     """Return a decimal of `ENCLOSED_DIGITS` digits on the given side of a value."""
-    return _decimal_end(enclosure(value)[direction == ROUND_CEILING], ENCLOSED_DIGITS, direction)
+    return _decimal_end(
+        exact.enclosure(value)[direction == ROUND_CEILING], ENCLOSED_DIGITS, direction
+    )
 
 
-def _decimal_end(end: Rational, digits: int, direction: str) -> str:
+def _decimal_end(end: exact.Rational, digits: int, direction: str) -> str:
     """Return a decimal on the given side of an end, without trailing zeros."""
     context = Context(prec=digits, rounding=direction)
     text = str(context.divide(Decimal(int(end.p)), Decimal(int(end.q)))).lower()
@@ -107,61 +93,61 @@ def bounds_amount(low: arb, high: arb) -> Amount:
     return Amount(f"in [{below}, {above}]", above, enclosure=(below, above))
 
 
-def epsilon_amount(value: Epsilon | None) -> Amount:
+def epsilon_amount(value: exact.Epsilon | None) -> Amount:
     """Return an ε; None is infinite.
 
-    >>> amount = epsilon_amount(Budget.ln(3))
+    >>> amount = epsilon_amount(exact.Budget.ln(3))
     >>> amount.exact, amount.exp, amount.decimal
     ('ln(3)', '3', '1.0986122886681097')
     """
     if value is None:
         return INFINITE_EPSILON
-    return Amount(exact_text(value), decimal(value), exp_text(value))
+    return Amount(exact.exact_text(value), exact.decimal(value), exact.exp_text(value))
 
 
-def epsilon_between(low: Epsilon, high: Epsilon | None) -> Amount:
+def epsilon_between(low: exact.Epsilon, high: exact.Epsilon | None) -> Amount:
     """Return an ε that is known to lie between two; None is infinite.
 
-    >>> epsilon_between(Budget.ln(2), Budget.ln(4)).exact
+    >>> epsilon_between(exact.Budget.ln(2), exact.Budget.ln(4)).exact
     'in [0.693, 1.39]'
     """
-    if high is not None and compare_epsilon(low, high) == 0:
+    if high is not None and exact.compare_epsilon(low, high) == 0:
         return epsilon_amount(low)
     return bounds_amount(low.ball(128), arb("inf") if high is None else high.ball(128))
 
 
-def growth_amount(epsilon: Epsilon) -> Amount:
+def growth_amount(epsilon: exact.Epsilon) -> Amount:
     """Return e^ε.
 
-    >>> growth_amount(Budget.ln(3)).exact, growth_amount(Budget.of(1)).decimal
+    >>> growth_amount(exact.Budget.ln(3)).exact, growth_amount(exact.Budget.of(1)).decimal
     ('3', '2.7182818284590452')
     """
-    return Amount(exp_text(epsilon), decimal(excess(0, -1, epsilon)))
+    return Amount(exact.exp_text(epsilon), exact.decimal(exact.excess(0, -1, epsilon)))
 
 
-def bound_amount(bound: Epsilon | Excess | Extended) -> Amount:
+def bound_amount(bound: exact.Epsilon | exact.Excess | exact.Extended) -> Amount:
     """Return a budget, a number or infinity as itself: nothing about e to it."""
-    if isinstance(bound, MinusInfinity):
+    if isinstance(bound, exact.MinusInfinity):
         return Amount(bound.value, bound.value)
-    return INFINITE if bound is None else Amount(exact_text(bound), decimal(bound))
+    return INFINITE if bound is None else Amount(exact.exact_text(bound), exact.decimal(bound))
 
 
 def ratio_amount(gap: EventGap) -> Amount | None:
     """Return p/q: infinite over zero, None for 0/0."""
     if gap.q == 0:
         return None if gap.p == 0 else INFINITE
-    return number_amount(divide(gap.p, gap.q))
+    return number_amount(exact.divide(gap.p, gap.q))
 
 
 def enclosed_amount(value: Enclosed, digits: int) -> Amount:
     """Return a number that is known by enclosures, to so many digits."""
     low, high = value.decimals(digits)
-    exact = f"in [{low}, {high}]" if value.text is None else value.text
-    return Amount(exact, value.decimal(digits), enclosure=(low, high))
+    text = f"in [{low}, {high}]" if value.text is None else value.text
+    return Amount(text, value.decimal(digits), enclosure=(low, high))
 
 
-def quantity_amount(value: Epsilon | Number | Excess | None) -> Amount:
+def quantity_amount(value: exact.Epsilon | exact.Number | exact.Excess | None) -> Amount:
     """Return an ε (None is infinite) or a number."""
-    if value is None or isinstance(value, Budget | LogOf):
+    if value is None or isinstance(value, exact.Budget | exact.LogOf):
         return epsilon_amount(value)
     return number_amount(value)

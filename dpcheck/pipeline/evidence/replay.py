@@ -12,12 +12,7 @@ from typing import Any
 
 from dpcheck.check.values.amounts import bounds_amount
 from dpcheck.check.values.verdicts import Amount, Ending, OutputSequence, Phrase, ShownEvent
-from dpcheck.diagnostics.commands import (
-    ModelChanged,
-    ModelSaysOtherwise,
-    NotReplayed,
-    NoWitness,
-)
+from dpcheck.diagnostics import commands
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.exact.number import ball, number
 from dpcheck.pipeline.sources.files import os_reason
@@ -40,10 +35,10 @@ def replayed(
     try:
         text = Path(path).read_text("utf-8")
     except (OSError, ValueError) as error:
-        return NoWitness(None, path, os_reason(error))
+        return commands.NoWitness(None, path, os_reason(error))
     _, why = verify(text)
     if why.startswith(("rejected: ", "cannot be read: ")):
-        return NoWitness(None, path, why.partition(": ")[2])
+        return commands.NoWitness(None, path, why.partition(": ")[2])
     fields = json.loads(text)
     if fields["says"] != "violated":
         return OnlyVerified(path, why)
@@ -55,20 +50,20 @@ def replayed(
             models[key] = _model(claim["file"], chosen)
         changed = _changed(models[key].hashes, fields["sha256"])
         if changed is not None:
-            return ModelChanged(None, path, changed)
+            return commands.ModelChanged(None, path, changed)
         replay = Replay(models[key], fields)
         derived = replay.derived()
         drawn, undrawn = _drawn(replay, n_runs, seed) if n_runs else ([], None)
     except Contradicted as contradiction:
-        return ModelSaysOtherwise(None, path, str(contradiction))
+        return commands.ModelSaysOtherwise(None, path, str(contradiction))
     except (NotCovered, WrongProgram) as reason:
-        return NotReplayed(None, path, str(reason))
+        return commands.NotReplayed(None, path, str(reason))
     except RecursionError:
-        return NotReplayed(None, path, "text nested so deeply")
+        return commands.NotReplayed(None, path, "text nested so deeply")
     except (OSError, ValueError) as error:
-        return NotReplayed(None, path, f"`{claim['file']}`: {os_reason(error)}")
+        return commands.NotReplayed(None, path, f"`{claim['file']}`: {os_reason(error)}")
     except (AttributeError, KeyError, TypeError, IndexError):
-        return NoWitness(None, path, "fields are missing")
+        return commands.NoWitness(None, path, "fields are missing")
     sides = tuple(
         (text, _amount(*bounds), each) for (text, bounds), each in zip_longest(derived, drawn)
     )
