@@ -296,11 +296,11 @@ def looked_at(
     quantity: claims.PathProbability | claims.Expectation, selected: IntArray, truths: Truths
 ) -> tuple[Coverage, tuple[Vacuity, ...]]:
     """Return how much was looked at from selected[n_selected], and why that may say little."""
-    from dpcheck.check.formulas.vacuity import path_vacuity
+    from dpcheck.check.formulas.vacuity import formula_vacuity
 
     if isinstance(quantity, claims.Expectation):
         return _coverage(selected, truths), ()
-    return _coverage(selected, truths), path_vacuity(quantity.path, selected, truths)
+    return _coverage(selected, truths), formula_vacuity(quantity.path, selected, truths)
 
 
 def _decide_expectations(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import assert_never
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.values.verdicts import Vacuity
 from dpcheck.logic import formulas as f
 from dpcheck.logic.formula_text import formula_text
+from dpcheck.model import trees
 from dpcheck.records import dataclass
 
 NO_NEIGHBORS = Vacuity("no neighbors", "no state considered has a neighbor")
@@ -24,27 +24,20 @@ NO_NEIGHBORS = Vacuity("no neighbors", "no state considered has a neighbor")
 class _Use:
     """A state formula inside a claim, and whether it is looked at only after some steps."""
 
-    formula: f.StateFormula
+    formula: f.Atom | f.Private
     is_nested: bool
     is_later: bool
 
 
 def formula_vacuity(
-    formula: f.StateFormula, selected: IntArray, truths: Truths
+    formula: f.StateFormula | f.PathFormula, selected: IntArray, truths: Truths
 ) -> tuple[Vacuity, ...]:
-    """Return the reasons why a state formula at the selected states [n] says little."""
-    return _vacuity(list(_uses(formula, _Use(formula, False, False))), selected, truths)
+    """Return why a formula at the selected states [n] says little, in its order, each reason once.
 
-
-def path_vacuity(path: f.PathFormula, selected: IntArray, truths: Truths) -> tuple[Vacuity, ...]:
-    """Return the reasons why a path formula says little about the selected states [n]."""
-    return _vacuity(list(_path_uses(path, is_later=False)), selected, truths)
-
-
-def _vacuity(uses: list[_Use], selected: IntArray, truths: Truths) -> tuple[Vacuity, ...]:
-    """Return the reasons, each once, in the order of the formula."""
+    State formulas of a path stand in `Holds`, as what runs meet.
+    """
     found: dict[Vacuity, None] = {}
-    for use in uses:
+    for use in _uses(formula, is_nested=False, is_later=False):
         match use.formula:
             case f.Atom(key=key):
                 if not _is_met(truths.chain.labelling[key], selected, truths):
@@ -100,47 +93,13 @@ def _visited(selected: IntArray, truths: Truths, *, is_later: bool) -> BoolArray
     return reachable(graph, start, np.ones(truths.chain.n_states, np.bool_))
 
 
-def _uses(formula: f.StateFormula, use: _Use) -> Iterator[_Use]:
-    """Yield the atoms and D formulas of a state formula, nested ones included."""
-    match formula:
-        case f.Truth():
-            return
-        case f.Atom():
-            yield _Use(formula, use.is_nested, use.is_later)
-        case f.Not(argument=argument):
-            yield from _uses(argument, use)
-        case f.And(arguments=arguments) | f.Or(arguments=arguments):
-            for argument in arguments:
-                yield from _uses(argument, use)
-        case f.ProbabilityIs(path=path):
-            yield from _path_uses(path, is_later=use.is_later)
-        case f.Private(path=path):
-            yield _Use(formula, use.is_nested, use.is_later)
-            yield from _path_uses(path, is_later=use.is_later)
-        case _:
-            assert_never(formula)
-
-
-def _path_uses(path: f.PathFormula, *, is_later: bool) -> Iterator[_Use]:
-    """Yield the atoms and D formulas inside a path formula."""
-    match path:
-        case f.Holds(state=state):
-            yield from _uses(state, _Use(state, True, is_later))
-        case f.PathNot(argument=argument):
-            yield from _path_uses(argument, is_later=is_later)
-        case f.Finally(argument=argument) | f.Globally(argument=argument):
-            yield from _path_uses(argument, is_later=is_later)
-        case f.Next(argument=argument):
-            yield from _path_uses(argument, is_later=True)
-        case f.PathAnd(arguments=arguments) | f.PathOr(arguments=arguments):
-            for argument in arguments:
-                yield from _path_uses(argument, is_later=is_later)
-        case (
-            f.Until(left=left, right=right)
-            | f.WeakUntil(left=left, right=right)
-            | f.Release(left=left, right=right)
-        ):
-            yield from _path_uses(left, is_later=is_later)
-            yield from _path_uses(right, is_later=is_later)
-        case _:
-            assert_never(path)
+def _uses(node: object, *, is_nested: bool, is_later: bool) -> Iterator[_Use]:
+    """Yield the atoms and D formulas of a formula, nested ones included."""
+    if isinstance(node, f.Atom | f.Private):
+        yield _Use(node, is_nested, is_later)
+    is_nested, is_later = (
+        is_nested or isinstance(node, f.Holds),
+        is_later or isinstance(node, f.Next),
+    )
+    for part in trees.parts(node):
+        yield from _uses(part, is_nested=is_nested, is_later=is_later)
