@@ -44,10 +44,10 @@ from dpcheck.explore.explored import with_less_told
 from dpcheck.limits import MAX_STATES, LimitReached, Limits, RunLimits
 from dpcheck.model import program, surface
 from dpcheck.model.atoms import Sink
-from dpcheck.parse import parse_expression, parse_model
+from dpcheck.parse import parse_expression
 from dpcheck.pipeline.claims.explorations import Explorations
 from dpcheck.pipeline.questions import answered, asked_of, is_selected
-from dpcheck.pipeline.run import read_definitions, resolved_questions, undeclared
+from dpcheck.pipeline.run import read_definitions, resolved, resolved_questions, undeclared
 from dpcheck.pipeline.sources.files import ModelPath, model_paths
 from dpcheck.pipeline.sources.imports import Closure, Library
 from dpcheck.pipeline.sources.tables import names_in_table, table_csv, table_json
@@ -57,7 +57,7 @@ from dpcheck.report.answers import Crash
 from dpcheck.report.drawing import mistake_text
 from dpcheck.report.plot import Profile, profile_points, profiles_svg
 from dpcheck.report.text import answer_text
-from dpcheck.resolve import ResolvedCheck, resolve_model
+from dpcheck.resolve import ResolvedCheck
 from dpcheck.source import SourceText
 
 if TYPE_CHECKING:
@@ -157,17 +157,12 @@ class Model:
         definitions, mistakes = read_definitions(
             [f"{name}={parameter_text(value)}" for name, value in self._constants]
         )
-        mistakes += undeclared(definitions, [self._closure])
-        if mistakes:
-            raise ModelError(mistakes)
+        _refuse(mistakes + undeclared(definitions, [self._closure]))
         return definitions
 
     @cached_property
-    def _resolved(self) -> tuple[tuple[ResolvedCheck, ...], tuple[Mistake, ...]]:
-        if self._closure.file.model is None or not self._closure.is_sound:
-            return (), self._closure.mistakes
-        found = resolve_model(self._closure.file.model, self._closure.imported, self._definitions)
-        return tuple(found.checks), (*self._closure.mistakes, *found.mistakes)
+    def _resolved(self) -> tuple[Sequence[ResolvedCheck], tuple[Mistake, ...]]:
+        return resolved(self._closure, self._definitions)
 
     @property
     def mistakes(self) -> tuple[Mistake, ...]:
@@ -201,7 +196,7 @@ class Model:
     @property
     def claims(self) -> tuple[ResolvedCheck, ...]:
         """The claims of the file, loops expanded, not yet answered."""
-        return self._resolved[0]
+        return tuple(self._resolved[0])
 
     def answers(
         self,
@@ -240,10 +235,8 @@ class Model:
 
     def resolved_questions(self, text: str) -> tuple[ResolvedCheck, ...]:
         """Return claims as if the file ended with them; raises `ModelError`."""
-        parsed = parse_model(SourceText("<question>", text))
-        if parsed.mistakes:
-            raise ModelError(parsed.mistakes)
-        checks, mistakes = resolved_questions(self._closure, parsed.model, self._definitions)
+        question = SourceText("<question>", text)
+        checks, mistakes = resolved_questions(self._closure, question, self._definitions)
         _refuse(mistakes)
         return tuple(checks)
 

@@ -37,6 +37,13 @@ def test_several_claims_where_one_is_asked_for_are_a_mistake():
         mechanisms.survey().check("dp(1) check survey: dp(2)")
 
 
+def test_a_question_with_a_warning_is_answered():
+    survey = mechanisms.survey()
+    assert survey.check("epsilon > ln 3/2").is_ok
+    assert not survey.check("dp(ln 3/2)").is_ok
+    assert [each.is_ok for each in survey.model.ask("check survey: epsilon > ln 3/2")] == [True]
+
+
 def test_a_broken_target_is_shown_as_it_was_written():
     with pytest.raises(ModelError) as caught:
         loads(MODEL).target("m(")

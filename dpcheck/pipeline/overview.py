@@ -8,7 +8,7 @@ from dpcheck.diagnostics.mistakes import Mistake, has_errors
 from dpcheck.diagnostics.params import NotForAllValues
 from dpcheck.logic.quantities import words_where
 from dpcheck.model import surface
-from dpcheck.parse import parse_expression, parse_model
+from dpcheck.parse import parse_expression
 from dpcheck.pipeline import run
 from dpcheck.pipeline.claims.explorations import Explorations
 from dpcheck.pipeline.options import Overviewed
@@ -200,8 +200,5 @@ def _asked(
     if alone.mistakes:
         return (), alone.mistakes
     text = "\n".join(f"compute {target}: {quantity}" for quantity in quantities)
-    parsed = parse_model(SourceText("--target", text))
-    if parsed.mistakes:
-        return (), parsed.mistakes
-    checks, mistakes = run.resolved_questions(closure, parsed.model, definitions)
+    checks, mistakes = run.resolved_questions(closure, SourceText("--target", text), definitions)
     return checks, tuple(m for m in mistakes if m.severity == "error")

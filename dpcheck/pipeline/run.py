@@ -274,8 +274,8 @@ def _of_targets(
         from dpcheck.pipeline.measures import measured
 
         def asking(text: str) -> Sequence[ResolvedCheck]:
-            parsed = parse_model(SourceText(path.shown, text)).model
-            return resolved_questions(library.closure(path), parsed, models.definitions)[0]
+            question, closure = SourceText(path.shown, text), library.closure(path)
+            return resolved_questions(closure, question, models.definitions)[0]
 
         recorded = options.measures.get(str(path.real), {})
         yield from measured(selected, explorations, options.limits, recorded, asking)
@@ -320,19 +320,21 @@ def resolved(
 
 
 def resolved_questions(
-    closure: Closure, questions: surface.SurfaceModel, definitions: Definitions
+    closure: Closure, questions: SourceText, definitions: Definitions
 ) -> tuple[Sequence[ResolvedCheck], tuple[Mistake, ...]]:
     """Return claims as if they stood at the end of a sound file, and the mistakes of all its text.
 
-    The claims of the file itself are left out.
+    The claims of the file itself are left out. Without claims that can be read that is not said.
     """
-    model = closure.file.model
+    parsed, model = parse_model(questions), closure.file.model
+    if has_errors(parsed.mistakes):
+        return (), parsed.mistakes
     assert model is not None, "a sound file was parsed"
     claims = surface.Question | surface.QuestionsFor
     kept = tuple(item for item in model.items if not isinstance(item, claims))
-    asked = surface.SurfaceModel(questions.source, (*kept, *questions.items))
+    asked = surface.SurfaceModel(questions, (*kept, *parsed.model.items))
     found = resolve_model(asked, closure.imported, definitions)
-    return found.checks, found.mistakes
+    return found.checks, parsed.mistakes + found.mistakes
 
 
 # --- constants from the command line -------------------------------------------------------

@@ -17,7 +17,7 @@ from dpcheck.diagnostics.files import SeveralFiles
 from dpcheck.diagnostics.mistakes import Mistake, has_errors, similar
 from dpcheck.limits import RunLimits
 from dpcheck.model import surface
-from dpcheck.parse import parse_expression, parse_model
+from dpcheck.parse import parse_expression
 from dpcheck.pipeline.run import read_definitions, resolved_questions, undeclared
 from dpcheck.pipeline.sources.files import model_paths
 from dpcheck.pipeline.sources.imports import Closure, Library
@@ -221,9 +221,6 @@ def _first_mistakes(
 ) -> tuple[Mistake, ...]:
     """Return the mistakes of the questions about the first values."""
     claims, constants = scheme.filled(values)
-    asked = parse_model(SourceText("claims", claims))
     definitions, mistakes = read_definitions(constants)
-    mistakes += asked.mistakes + undeclared(definitions, [closure])
-    if has_errors(mistakes):
-        return mistakes
-    return mistakes + resolved_questions(closure, asked.model, definitions)[1]
+    mistakes += undeclared(definitions, [closure])
+    return mistakes + resolved_questions(closure, SourceText("claims", claims), definitions)[1]

@@ -25,7 +25,6 @@ from dpcheck.diagnostics.commands import MalformedUnit
 from dpcheck.diagnostics.mistakes import Mistake, has_errors
 from dpcheck.limits import MAX_STATES, RunLimits, with_deep_stack
 from dpcheck.model import surface
-from dpcheck.parse import parse_model
 from dpcheck.pipeline.claims.explorations import Explorations
 from dpcheck.pipeline.questions import answered, asked_of
 from dpcheck.pipeline.run import read_definitions, resolved_questions, undeclared
@@ -73,12 +72,11 @@ def unit_events(text: str, after: Sequence[Event] = ()) -> Iterator[Event]:
     closure = library.closure(_held(unit, library))
     definitions, mistakes = read_definitions(unit.get("constants", ()))
     mistakes += closure.mistakes + undeclared(definitions, [closure])
-    asked = parse_model(SourceText("claims", unit["claims"]))
-    mistakes += asked.mistakes
     yield from mistakes
     if has_errors(mistakes):
         return
-    checks, found = resolved_questions(closure, asked.model, definitions)
+    claims = SourceText("claims", unit["claims"])
+    checks, found = resolved_questions(closure, claims, definitions)
     yield from found
     n_started = sum(isinstance(event, Started) for event in after)
     shown = tuple(map(asked_of, checks))
