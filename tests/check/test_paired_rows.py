@@ -17,9 +17,11 @@ from dpcheck.check.evidence import paired_rows
 from dpcheck.check.evidence.paired_rows import PairedRows
 from dpcheck.check.evidence.sequences import SequenceTable
 from dpcheck.check.evidence.table_evidence import TableEvidence
-from dpcheck.check.values.exp_factor import ExpFactor
+from dpcheck.check.quantities.pair_losses import losses_of_all
+from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.exact import number
 from dpcheck.limits import Limits
+from dpcheck.privacy.losses import LossDistribution
 
 TINY = Fraction(1, 10**40)
 
@@ -50,7 +52,8 @@ def table_of(rows):
 
 def block_of(p, q, stretch=1):
     """Return two rows side by side."""
-    return PairedRows(table_of([(p, stretch), (q, 1)]), np.array([[0, 1]])).pair_block(0)
+    rows = PairedRows(table_of([(p, stretch), (q, 1)]), np.array([[0, 1]]))
+    return rows.block_of(EventGap(1, 1, 0, True))
 
 
 def exact(value):
@@ -87,7 +90,7 @@ def test_rows_that_differ_in_the_fortieth_digit_are_different_classes():
     half = Fraction(1, 2)
     rows = [([half, half], 1), ([half, half], 3), ([half + TINY, half - TINY], 1)]
     paired = PairedRows(table_of(rows), np.array([[0, 1], [0, 2], [1, 2]]))
-    same, one, two = (paired.classes_of(k) for k in range(3))
+    same, one, two = (paired._classes[paired.pairs[k]].tolist() for k in range(3))
     assert same[0] == same[1] == one[0]
     assert one == two
     assert one[0] != one[1]
@@ -193,13 +196,23 @@ def test_of_equal_ratios_and_gaps_the_first_pair_shows_it(rows, size):
     ]
 
 
+def test_the_losses_of_every_pair_are_those_of_its_rows_in_its_direction():
+    first, second = [Fraction(1, 4), Fraction(3, 4)], [Fraction(2, 3), Fraction(1, 3)]
+    rows = [first, second, first, second, [Fraction(1, 2)] * 2]
+    pairs = [[0, 1], [1, 2], [0, 2], [4, 3], [2, 3], [1, 4]]
+    paired = PairedRows(table_of([(row, k + 1) for k, row in enumerate(rows)]), np.array(pairs))
+    numbers = [[number(p.numerator, p.denominator) for p in row] for row in rows]
+    wanted = [LossDistribution.of(zip(numbers[s], numbers[t], strict=True)) for s, t in pairs]
+    assert losses_of_all(TableEvidence(paired, str)) == wanted
+
+
 def test_rows_over_one_denominator_are_compared_as_they_are_written():
     width = 12
     even = [Fraction(1, width)] * width
     late = [*even[:-2], Fraction(3, 2 * width), Fraction(1, 2 * width)]
     rows = [(late, 1), (even, 2), (late, 1), (even, 2)]
     paired = PairedRows(table_of(rows), np.array([[0, 1], [1, 2], [0, 2], [1, 3]]))
-    classes = [paired.classes_of(k) for k in range(4)]
+    classes = [paired._classes[paired.pairs[k]].tolist() for k in range(4)]
     assert len(paired._scales[0]) == 1
     assert [first == second for first, second in classes] == [False, False, True, True]
 

@@ -77,15 +77,6 @@ class PairedRows:
         block = self._block(np.array([gap.pair], np.int64))
         return block if gap.is_forward else block.reversed()
 
-    def classes_of(self, pair: int) -> tuple[int, int]:
-        """Return the classes of equal rows that the two states of a pair belong to."""
-        first, second = self._classes[self.pairs[pair]].tolist()
-        return first, second
-
-    def pair_block(self, pair: int) -> Block:
-        """Return one pair of rows side by side, forward."""
-        return self._block(np.array([pair], np.int64))
-
     @cached_property
     def _classes(self) -> IntArray:
         """The number of each source's class of equal rows, [n_sources].

@@ -7,7 +7,7 @@ merged prefixes (`MergedPrefixes`): a leaf is a ratio already.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import groupby
 
 import numpy as np
@@ -44,26 +44,20 @@ def pair_losses(evidence: TableEvidence | MergedEvidence) -> list[NumberedLosses
 
 def losses_of_all(evidence: TableEvidence | MergedEvidence) -> list[LossDistribution]:
     """Return the losses of every pair, forward; pairs with equal rows share one object."""
-    keys: Sequence[object]
-    if isinstance(evidence, TableEvidence):
-        rows = evidence.rows
-        keys = [rows.classes_of(pair) for pair in range(len(rows.pairs))]
-    else:
-        keys = evidence.graph.roots
     known: dict[object, LossDistribution] = {}
-    for pair, key in enumerate(keys):
-        evidence.limits.check_time(f"the losses of {pair} of {len(keys)} pairs")
-        if key not in known:
-            known[key] = _losses_of(evidence, pair)
-    return [known[key] for key in keys]
-
-
-def _losses_of(evidence: TableEvidence | MergedEvidence, pair: int) -> LossDistribution:
-    """Return the losses of one pair, forward."""
     if isinstance(evidence, MergedEvidence):
-        return evidence.graph.losses(pair)
-    ((_, losses),) = block_losses(evidence.rows.pair_block(pair))
-    return losses
+        roots = evidence.graph.roots
+        for pair, root in enumerate(roots):
+            evidence.limits.check_time(f"the losses of {pair} of {len(roots)} pairs")
+            if root not in known:
+                known[root] = evidence.graph.losses(pair)
+        return [known[root] for root in roots]
+    of_pairs, (chosen, is_turned) = dict(pair_losses(evidence)), evidence.rows.representatives()
+    of_pairs[-1] = LossDistribution.of([(1, 1)])
+    keys = list(zip(chosen.tolist(), is_turned.tolist(), strict=True))
+    for key in dict.fromkeys(keys):
+        known[key] = of_pairs[key[0]].reversed() if key[1] else of_pairs[key[0]]
+    return [known[key] for key in keys]
 
 
 def block_losses(block: Block) -> Iterator[NumberedLosses]:
