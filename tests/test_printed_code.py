@@ -15,13 +15,14 @@ import dpcheck
 from dpcheck.diagnostics.syntax import LogarithmOfQuotient
 from dpcheck.logic.formula_text import formula_text
 from dpcheck.model import surface as s
-from dpcheck.model.surface_text import filled, surface_text, written_text
+from dpcheck.model.surface_text import written_text
 from dpcheck.model.trees import descendants
 from dpcheck.parse import parse_expression, parse_model
 from dpcheck.parse.tokens import tokens_of
 from dpcheck.report.coverage import covered_by
 from dpcheck.source import SourceText
 from tests.checking import check_text
+from tests.parse.printing import filled, surface_text
 from tests.parse.surface_trees import HERE, expressions, larger, leaves
 from tests.test_random_inputs import Inputs, expected
 

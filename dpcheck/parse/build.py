@@ -18,7 +18,7 @@ from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.model import surface as s
 from dpcheck.model.distributions import PolicyKind
 from dpcheck.model.expressions import BinderKind
-from dpcheck.model.surface_text import one_line, surface_text
+from dpcheck.model.surface_text import one_line
 from dpcheck.model.words import KEYWORDS
 from dpcheck.parse.depth import too_deep_place
 from dpcheck.parse.tokens import Token
@@ -404,10 +404,11 @@ class Builder:
             and left.span.start == span.start
             and left.operand.span.end == left.span.end
         ):
-            read = s.Arithmetic("/", left, right, span=span)
-            other = s.Logarithm(s.Arithmetic("/", left.operand, right, span=span), span=span)
-            texts = one_line(span.text), surface_text(read), surface_text(other)
-            self._report(syntax.LogarithmOfQuotient(span, *texts))
+            source = span.source.text
+            below = one_line(source[operator.end : span.end]).strip()
+            read = f"({one_line(left.span.text)})/{below}"
+            other = f"ln({one_line(left.operand.span.text)}/{below})"
+            self._report(syntax.LogarithmOfQuotient(span, one_line(span.text), read, other))
         return self.arithmetic(span, left, operator, right)
 
     def quoted_call(self, span: Span, function: Token, arguments: list[s.Argument]) -> s.Call:

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from dpcheck.model import surface as s
-from dpcheck.model.surface_text import surface_text
+from tests.parse.printing import surface_text
 from tests.parse.reading import expression_of, formula_of, item_of, model_of
 
 

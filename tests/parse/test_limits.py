@@ -5,9 +5,9 @@ import time
 import pytest
 
 from dpcheck.model.surface import MAX_NESTING
-from dpcheck.model.surface_text import surface_text
 from dpcheck.parse import parse_expression, parse_model
 from dpcheck.source import SourceText
+from tests.parse.printing import surface_text
 
 N = 10_000
 

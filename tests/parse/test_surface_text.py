@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 
 from dpcheck.model import surface as s
-from dpcheck.model.surface_text import filled, surface_text, written_text
+from dpcheck.model.surface_text import written_text
 from dpcheck.parse import parse_model
 from dpcheck.source import SourceText
+from tests.parse.printing import filled, surface_text
 from tests.parse.surface_trees import expressions
 
 

@@ -95,6 +95,18 @@ check m: forall(v in {1, 2} : P=1 [ X output != v ])
     assert [result["verdict"] for result in results(text)] == ["holds"] * 3
 
 
+def test_a_symbol_that_a_name_hides_is_told_apart_from_what_the_name_means():
+    text = """
+mechanism m {
+  input R in {true, "R"}
+  adjacent all
+  output "R"
+}
+for v in {"R"} { check m at "R" = true : P=1 [ X (output = v & !(output = "R")) ] }
+"""
+    assert [result["verdict"] for result in results(text)] == ["holds"]
+
+
 def test_values_of_a_quoted_parameter_tell_claims_apart():
     text = """
 mechanism m(R = 0) { input x in 0..2 adjacent all output x }

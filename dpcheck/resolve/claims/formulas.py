@@ -17,7 +17,7 @@ from dpcheck.model.evaluation import described
 from dpcheck.model.expressions import Apply, Const, Expr, Var, reads
 from dpcheck.model.fixed_queries import named_cells
 from dpcheck.model.program import ExplicitChain, Mechanism, Target
-from dpcheck.model.surface_text import filled, surface_text
+from dpcheck.model.surface_text import free_names, written_text
 from dpcheck.model.values import Number, SetValue, Symbol, Value, value_text
 from dpcheck.model.words import OPERATOR_WORDS, is_plain
 from dpcheck.records import dataclass, field, replace
@@ -542,17 +542,19 @@ def _truth(expr: Expr, tree: surface.Expression, reader: Reader) -> f.StateFormu
 def _text(tree: surface.Expression, reader: Reader) -> str:
     """Return the text of an atom, with known values in place of their names.
 
-    Values that no short expression writes stand behind it: atoms are told apart by their texts.
+    Atoms are told apart by their texts, so a symbol that another name hides in formulas, in quotes
+    too, is not filled in: it stands behind.
     """
-    known = value_trees(reader.filled_in, tree.span, reader.scope)
-    used = {node.name for node in trees.descendants(tree) if isinstance(node, surface.Name)}
-    others = [
-        f"{name} = {value_text(value)}"
-        for name, value in reader.filled_in.items()
-        if name in used and name not in known
-    ]
-    text = surface_text(filled(tree, known))
-    return f"{text} with {', '.join(others)}" if others else text
+    known, used = filled_in_texts(reader), {name.name for name in free_names(tree)}
+    hidden = [f'"{word}"' for word in OPERATOR_WORDS if reader.scope.hides_symbol(word)]
+    behind = {
+        name: text
+        for name, text in known.items()
+        if name in used and any(word in text for word in hidden)
+    }
+    text = written_text(tree, {name: known[name] for name in known.keys() - behind.keys()})
+    others = ", ".join(f"{name} = {value}" for name, value in behind.items())
+    return f"{text} with {others}" if others else text
 
 
 def _is_bare(name: str, scope: Scope) -> bool:
@@ -571,55 +573,3 @@ def filled_in_texts(reader: Reader) -> dict[str, str]:
     """Return the values that a reader of the report sees in place of names, as a claim has them."""
     taken = taken_names(reader.scope)
     return {name: value_text(value, taken) for name, value in reader.filled_in.items()}
-
-
-def value_trees(
-    values: Mapping[str, Value], span: Span, scope: Scope
-) -> dict[str, surface.Expression]:
-    """Return values as expressions, where the language has a short one."""
-    trees = {name: _value_tree(value, span, scope) for name, value in values.items()}
-    return {name: tree for name, tree in trees.items() if tree is not None}
-
-
-def _value_tree(value: Value, span: Span, scope: Scope) -> surface.Expression | None:
-    match value:
-        case bool():
-            return surface.Boolean(value, span=span)
-        case Symbol(name=name) if name in OPERATOR_WORDS and scope.hides_symbol(name):
-            return None  # in quotes too it is the name that hides the symbol
-        case Symbol(name=name):
-            return surface.Name(name, quoted=not _is_bare(name, scope), span=span)
-        case tuple():
-            items = _value_trees(value, span, scope)
-            return None if items is None else surface.Tuple(items, span=span)
-        case int() | exact.Rational():
-            return _number_tree(value, span)
-        case SetValue(items=range() as items) if items:
-            ends = (_number_tree(end, span) for end in (items[0], items[-1]))
-            return surface.Range(*ends, span=span)
-        case SetValue(items=items):
-            listed = _value_trees(items, span, scope)
-            return None if listed is None else surface.SetLiteral(listed, span=span)
-        case _:
-            return None
-
-
-def _value_trees(
-    values: Sequence[Value], span: Span, scope: Scope
-) -> tuple[surface.Expression, ...] | None:
-    return sound([_value_tree(value, span, scope) for value in values])
-
-
-def _number_tree(value: int | exact.Rational, span: Span) -> surface.Expression:
-    numerator, denominator = exact.as_fraction_parts(value)
-    assert isinstance(numerator, int), "rational numbers have integer parts"
-    assert isinstance(denominator, int), "rational numbers have integer parts"
-    tree: surface.Expression = _literal(abs(numerator), span)
-    if denominator != 1:
-        below = _literal(denominator, span)
-        tree = surface.Arithmetic("/", tree, below, span=span)
-    return surface.Negative(tree, span=span) if numerator < 0 else tree
-
-
-def _literal(value: int, span: Span) -> surface.Number:
-    return surface.Number(value, 1, value_text(value), span=span)
