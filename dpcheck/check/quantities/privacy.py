@@ -121,7 +121,7 @@ def _decide_privacy(
     return Decision(verdicts.Violated(example), shown=found)
 
 
-def _of_largest_excess(found: Found, evidence: Evidence, epsilon: Budget) -> Found:
+def _of_largest_excess(found: Found, evidence: Evidence, epsilon: exact.Budget) -> Found:
     """Return the event that exceeds ε most, in place of one that the right side can show, too."""
     if found.gap is None or found.gap.q == 0:
         return found
