@@ -273,19 +273,12 @@ def check_size(elements: SetValue, most: int = MAX_ELEMENTS) -> None:
 
 def set_of(values: Iterable[Value]) -> SetValue:
     """Return the set of the values, in the order in which each comes first."""
-    kept = {value_key(value): value for value in _first_of_each(values)}
-    return SetValue(tuple(kept.values()))
-
-
-def _first_of_each(values: Iterable[Value]) -> Iterator[Value]:
-    seen: set[Hashable] = set()
+    kept: dict[Hashable, Value] = {}
     for value in values:
-        key = value_key(value)
-        if key not in seen:
-            if len(seen) >= MAX_ELEMENTS:
-                raise _too_many(len(seen) + 1)
-            seen.add(key)
-            yield value
+        kept.setdefault(value_key(value), value)
+        if len(kept) > MAX_ELEMENTS:
+            raise _too_many(len(kept))
+    return SetValue(tuple(kept.values()))
 
 
 def _wrong(symbol: str, needed: str, value: Value) -> Fault:
@@ -463,9 +456,7 @@ def _power(base: Value, exponent: Value) -> Value:
     try:
         return exact.power(b, exponent, MAX_BITS)
     except exact.TooLarge:
-        written = value_text(b)
-        if not isinstance(b, int) or b < 0:
-            written = f"({written})"
+        written = value_text(b) if isinstance(b, int) and b >= 0 else f"({value_text(b)})"
         if len(written) > LONG:
             written = f"a number of {len(written)} digits"
         title = f"{written}^{value_text(exponent)} has too many digits to write down"
@@ -709,10 +700,6 @@ def _tuple(*args: Value) -> Value:
     return args
 
 
-def _array(lo: Value, *items: Value) -> Value:
-    return ArrayValue(_integer(lo, "array"), items)
-
-
 def _distance_pairs(symbol: str, left: Value, right: Value) -> list[tuple[Value, Value]]:
     for operand in (left, right):
         if not isinstance(operand, ArrayValue | tuple):
@@ -769,7 +756,7 @@ _OPERATIONS: Mapping[expressions.Operator, Callable[..., Value]] = {
     "in": _contains,
     "not": lambda value: not _boolean(value, "!"),
     "tuple": _tuple,
-    "array": _array,
+    "array": lambda lo, *items: ArrayValue(_integer(lo, "array"), items),
     "set": lambda *args: set_of(args),
     "range": _range,
     "index": _index,
