@@ -92,10 +92,6 @@ def list_states() -> frozenset[int]:
     return frozenset(row[name] for row in every for name in LISTS if name in row)
 
 
-_PASSED: dict[tuple[int, int, str], int] = {}
-"""Where steps that build nothing lead: a cache, bounded by the size of the tables."""
-
-
 class Machine:
     """One run of the automaton over the tokens of one text."""
 
@@ -118,7 +114,7 @@ class Machine:
 
     def run(self) -> object | None:
         """Return the value of the start symbol, or None if nothing could be saved."""
-        builders, passed = _builders(), _PASSED
+        builders = _builders()
         tokens, rows, source, builder = self.tokens, self.rows, self.source, self.builder
         states, values, firsts, reduced = self.states, self.values, self.firsts, self.reduced
         end_state = self.end_state
@@ -139,8 +135,7 @@ class Machine:
                 (origin, length, _, kept), build = builders[-action - 1]
                 reduced.append(states[-length:] if length else [])
                 if length == 1 and build is None:
-                    key = (states[-2], states[-1], kind)
-                    states[-1] = passed.get(key) or self._pass_on(key)
+                    states[-1] = rows[states[-2]][origin]
                 else:
                     first = firsts[-length] if length else self.position
                     if build is None:
@@ -157,24 +152,6 @@ class Machine:
                     firsts.append(first)
                 if states[-1] == end_state and kind == END:
                     return values[0]
-
-    def _pass_on(self, key: tuple[int, int, str]) -> int:
-        """Return the state after all steps `A -> B` that build nothing, before that token.
-
-        The steps from an operand up to the whole expression are most of all steps, so they are
-        taken at once from the second time on.
-        """
-        below, state, kind = key
-        while True:
-            action = self.rows[state].get(kind)
-            if action is None or action >= 0:
-                break
-            origin, length, function, _ = self.rules[-action - 1]
-            if length != 1 or function != "-":
-                break
-            state = self.rows[below][origin]
-        _PASSED[key] = state
-        return state
 
     # --- recovery ----------------------------------------------------------------------------
 
