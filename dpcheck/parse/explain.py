@@ -15,10 +15,12 @@ from dpcheck.parse.tokens import (
     BLOCK_HEADS,
     CHAIN_WORDS,
     CLOSER_OF,
+    CLOSERS,
     END,
     ITEM_WORDS,
     MECHANISM_WORDS,
     POLICY_TOKENS,
+    QUESTION_WORDS,
     STATEMENT_WORDS,
     Token,
     begins_line,
@@ -43,14 +45,15 @@ TEXT_OF = {kind: text for texts in (WORDS, OPERATORS) for text, kind in texts.it
 TEXT_OF |= {"PATTERN_OPEN": "(", "BREAK": "break", "ENDLESS": ".."}
 
 MECHANISM_STARTS = STATEMENT_WORDS | MECHANISM_WORDS | {"PATTERN_OPEN"}
-OPERATOR_STARTS = frozenset(
-    {
-        *("PLUS", "MINUS", "STAR", "SLASH", "DIV", "MOD", "CARET", "DOTS", "ENDLESS"),
-        *("EQ", "NE", "LT", "LE", "GT", "GE", "IN", "AND", "OR", "IMPLIES", "U", "W", "R"),
-        *("CLAMPED", "CONDITIONED", "FOLDED", "WRAPPED", "UNBOUNDED"),
+ARITHMETIC = frozenset({"PLUS", "MINUS", "STAR", "SLASH", "DIV", "MOD", "CARET"})
+OPERATOR_STARTS = (
+    ARITHMETIC
+    | POLICY_TOKENS
+    | {
+        *("DOTS", "ENDLESS", "EQ", "NE", "LT", "LE", "GT", "GE", "IN", "AND", "OR", "IMPLIES"),
+        *("U", "W", "R", "UNBOUNDED"),
     }
 )
-ARITHMETIC = frozenset({"PLUS", "MINUS", "STAR", "SLASH", "DIV", "MOD", "CARET"})
 EXPRESSION_STARTS = frozenset(
     {
         *("NUMBER", "NAME", "PRIMED", "STRING", "TRUE", "FALSE", "OPEN", "OPEN_BRACE", "OUTPUT"),
@@ -107,7 +110,7 @@ def innermost_openers(tokens: list[Token]) -> list[int | None]:
             stack.clear()
         elif token.type in CLOSER_OF or token.type == "PATTERN_OPEN":
             stack.append(i)
-        elif token.type in CLOSER_OF.values() and stack:
+        elif token.type in CLOSERS and stack:
             stack.pop()
     return found
 
@@ -292,7 +295,7 @@ def _misplaced(here: _Place) -> Explained | None:
 def _bracket(here: _Place) -> Explained | None:
     """Explain a bracket that is not closed, or closes nothing."""
     tokens, token, span, opener = here.tokens, here.token(), here.span(), here.opener
-    is_closer = token.type in CLOSER_OF.values()
+    is_closer = token.type in CLOSERS
     in_items = here.accepts("MECHANISM") and here.accepts("SEMICOLON")
     if is_closer and (opener is None or in_items):
         return Explained(syntax.UnmatchedBracket(span, token.text))
@@ -506,17 +509,13 @@ LESS_LIKELY = frozenset({"OPEN", "OPEN_BRACKET", "AT", "WHERE", "CARET"})
 """What may come, but is seldom what is missing."""
 
 ELEMENTS = (
-    (
-        "MECHANISM",
-        "the next declaration or check",
-        ITEM_WORDS | {"FOR", "STRING"},
-    ),
+    ("MECHANISM", "the next declaration or check", ITEM_WORDS | {"FOR", "STRING"}),
     ("WHILE", "a statement", MECHANISM_STARTS | {"NAME", "OPEN"}),
     (
         "STATE",
         "a state, row, `adjacent`, `init` or `observe`",
         CHAIN_WORDS | {"NAME", "STRING", "IF", "FOR"},
     ),
-    ("CHECK", "`check`, `refute` or `compute`", frozenset({"CHECK", "REFUTE", "COMPUTE", "FOR"})),
+    ("CHECK", "`check`, `refute` or `compute`", QUESTION_WORDS | {"FOR"}),
 )
 """The elements of lists: a terminal that tells the list, the words for it, what begins one."""

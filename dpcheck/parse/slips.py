@@ -21,10 +21,12 @@ from dpcheck.model.distributions import DISTRIBUTIONS
 from dpcheck.parse.tokens import (
     BLOCK_HEADS,
     CLOSER_OF,
+    CLOSERS,
     END,
     ENDERS,
     ITEM_WORDS,
     POLICY_TOKENS,
+    QUESTION_WORDS,
     STATEMENT_WORDS,
     Token,
 )
@@ -117,18 +119,13 @@ NORMS = {"_1": "l1", "_inf": "linf", "_infty": "linf", "_∞": "linf", "_0": "ha
 # fmt: on
 
 LINE_WORDS = STATEMENT_WORDS - BLOCK_HEADS
-QUESTION_WORDS = frozenset({"CHECK", "REFUTE", "COMPUTE"})
-CLOSERS = frozenset(CLOSER_OF.values())
+RELATIONS = frozenset({"EQ", "GE", "GT", "LE", "LT"})
 OPENERS = frozenset({*CLOSER_OF, "PATTERN_OPEN"})
 NAMES = frozenset({"NAME", "ARG_NAME", "BREAK"})
 OPERANDS = NAMES | {"NUMBER", "PRIMED", "STRING", "OPEN", "LN", "TRUE", "FALSE", "OUTPUT"}
 PREFIXES = frozenset({"NOT", "X", "F", "G", "P", "D", "FORALL", "EXISTS", "MINUS"})
-AFTER_A_NAME = frozenset(
-    {
-        *("ASSIGN", "TILDE", "EQ", "OPEN_BRACKET", "ARROW", "COLON", "DOT", "COMMA", "PLUS"),
-        *("MINUS", "STAR", "SLASH", "LT", "IN"),
-    }
-)
+GOES_ON = frozenset({"ASSIGN", "TILDE", "EQ", "OPEN_BRACKET", "ARROW", "COLON"})
+AFTER_A_NAME = GOES_ON | {"DOT", "COMMA", "PLUS", "MINUS", "STAR", "SLASH", "LT", "IN"}
 """What goes on from a name at the start of a statement that is meant as a name."""
 
 
@@ -200,8 +197,7 @@ class _Reader:
         for i in range(1, len(tokens)):
             firsts.append(i if self.is_first[i] else firsts[-1])
         self.line_firsts = firsts
-        self.partners = _partners(tokens)
-        self.blocks = _blocks(tokens)  # the innermost `{` open at each token, whatever items begin
+        self.partners, self.blocks = _brackets_of(tokens)
         self.part_ends = self._part_ends()
         self.item_starts = [
             token.start
@@ -244,49 +240,50 @@ class _Reader:
         """Return whether a statement, declaration or item may begin at token i."""
         return self.is_first[i] or self.type(i - 1) in ("OPEN_BRACE", "CLOSE_BRACE", "SEMICOLON")
 
-    def slip(self, first: int, last: int, *edits: Edit) -> Slip:
-        """Return that tokens first to last are written as they are after the edits."""
+    def slip(self, first: int, last: int, *edits: Edit, why: str = "") -> Slip:
+        """Return that tokens first to last are written as they are after the edits, and why."""
         span = self.span(first, last)
         local = [Edit(e.start - span.start, e.end - span.start, e.text) for e in edits]
         wanted = mended(span.text, [Slip(_NOTHING, tuple(local))]).text
-        return Slip(syntax.ForeignSpelling(span, span.text, wanted), edits)
+        return Slip(syntax.ForeignSpelling(span, span.text, wanted, why), edits)
 
     def put(self, i: int, text: str, last: int | None = None) -> Edit:
         """Return the edit that writes the text in place of tokens i to last."""
         return Edit(self.tokens[i].start, self.tokens[i if last is None else last].end, text)
 
-    def after(self, i: int, text: str) -> Edit:
-        """Return the edit that inserts the text after token i."""
-        return Edit(self.tokens[i].end, self.tokens[i].end, text)
+    def before(self, i: int, text: str) -> Edit:
+        """Return the edit that inserts the text before token i."""
+        return Edit(self.tokens[i].start, self.tokens[i].start, text)
+
+    def after(self, i: int, text: str, last: int | None = None) -> Edit:
+        """Return the edit that writes the text in place of what follows token i, up to the last."""
+        return Edit(self.tokens[i].end, self.tokens[i if last is None else last].end, text)
 
 
 _NOTHING = Mistake(None)
 
 
-def _blocks(tokens: list[Token]) -> list[int | None]:
-    """Return for each token the innermost `{` that is open before it."""
-    found: list[int | None] = []
-    stack: list[int] = []
+def _brackets_of(tokens: list[Token]) -> tuple[dict[int, int], list[int | None]]:
+    """Return the partner of each bracket, and the innermost `{` open at each token.
+
+    Both by position alone, whatever items begin; blocks are told from braces only.
+    """
+    partners: dict[int, int] = {}
+    blocks: list[int | None] = []
+    opened: list[int] = []
+    braces: list[int] = []
     for i, token in enumerate(tokens):
-        if token.type == "CLOSE_BRACE" and stack:
-            stack.pop()
-        found.append(stack[-1] if stack else None)
+        if token.type == "CLOSE_BRACE" and braces:
+            braces.pop()
+        blocks.append(braces[-1] if braces else None)
         if token.type == "OPEN_BRACE":
-            stack.append(i)
-    return found
-
-
-def _partners(tokens: list[Token]) -> dict[int, int]:
-    """Return the bracket that belongs to each bracket, by position alone."""
-    found: dict[int, int] = {}
-    stack: list[int] = []
-    for i, token in enumerate(tokens):
+            braces.append(i)
         if token.type in OPENERS:
-            stack.append(i)
-        elif token.type in CLOSERS and stack:
-            found[i] = stack.pop()
-            found[found[i]] = i
-    return found
+            opened.append(i)
+        elif token.type in CLOSERS and opened:
+            partners[i] = opened.pop()
+            partners[partners[i]] = i
+    return partners, blocks
 
 
 Rule = Callable[[_Reader, int], Slip | None]
@@ -302,21 +299,14 @@ def _first_word(r: _Reader, i: int) -> Slip | None:
         return None
     is_inner = r.blocks[i] is not None or r.column(i) > 1
     meant = (IN_A_BLOCK if is_inner else AT_TOP_LEVEL).get(word)
-    if meant is None:
-        return None
     has_operand = r.type(i + 1) in OPERANDS | {"OPEN_BRACE", "MINUS"} and not r.is_first[i + 1]
+    if meant == "" and has_operand:
+        return r.slip(i, i + 1, Edit(r.tokens[i].start, r.tokens[i + 1].start, ""))
     if meant == "output" and not has_operand:
         meant = "stop"
     if meant == "fun" and r.text(r.part_ends[i]) in (":", "{"):
         meant = "mechanism"
-    if meant == "":
-        last = i + 1 if has_operand else i
-        return (
-            r.slip(i, last, Edit(r.tokens[i].start, r.tokens[last].start, ""))
-            if has_operand
-            else None
-        )
-    return r.slip(i, i, r.put(i, meant))
+    return r.slip(i, i, r.put(i, meant)) if meant else None
 
 
 def _else_if(r: _Reader, i: int) -> Slip | None:
@@ -331,14 +321,11 @@ def _operator_word(r: _Reader, i: int) -> Slip | None:
     ends = ends and r.text(i - 1).lower() not in BETWEEN_OPERANDS
     if word in BETWEEN_OPERANDS and ends and r.type(i + 1) in OPERANDS | PREFIXES:
         return r.slip(i, i, r.put(i, BETWEEN_OPERANDS[word]))
-    if (
-        word == "not"
-        and not ends
-        and r.type(i + 1) in OPERANDS | PREFIXES
-        and not r.is_first[i + 1]
-    ):
+    if word != "not":
+        return None
+    if not ends and r.type(i + 1) in OPERANDS | PREFIXES and not r.is_first[i + 1]:
         return r.slip(i, i, Edit(r.tokens[i].start, r.tokens[i + 1].start, "!"))
-    if word == "not" and ends and r.type(i + 1) == "IN":
+    if ends and r.type(i + 1) == "IN":
         left = i - 1
         while r.ends_operand(left - 1) or r.type(left) in CLOSERS:
             left = r.partners.get(left, left) if r.type(left) in CLOSERS else left - 1
@@ -346,8 +333,7 @@ def _operator_word(r: _Reader, i: int) -> Slip | None:
         right = r.partners.get(right, right)
         while r.type(right + 1) in ("DOTS", "PLUS", "MINUS", "STAR") or r.type(right) == "DOTS":
             right += 1
-        start, end = r.tokens[left].start, r.tokens[right].end
-        edits = Edit(start, start, "!("), r.put(i, "in", i + 1), Edit(end, end, ")")
+        edits = r.before(left, "!("), r.put(i, "in", i + 1), r.after(right, ")")
         return r.slip(left, right, *edits)
     return None
 
@@ -357,7 +343,7 @@ def _idle_word(r: _Reader, i: int) -> Slip | None:
     is_idle = r.text(i) in ("do", "times", "begin") and r.type(i + 1) == "OPEN_BRACE"
     if not is_idle or r.begins_element(i):
         return None
-    return r.slip(i - 1, i, Edit(r.tokens[i - 1].end, r.tokens[i].end, ""))
+    return r.slip(i - 1, i, r.after(i - 1, "", i))
 
 
 def _logarithm(r: _Reader, i: int) -> Slip | None:
@@ -376,7 +362,7 @@ def _typed(r: _Reader, i: int) -> Slip | None:
         word = "const " if is_constant else ""
         return r.slip(i, i + 1, Edit(r.tokens[i].start, r.tokens[i + 1].start, word))
     if r.type(i - 1) == "COLON" and r.type(i - 2) in NAMES and r.type(i - 3) != "STATE":
-        return r.slip(i - 2, i, Edit(r.tokens[i - 2].end, r.tokens[i].end, ""))
+        return r.slip(i - 2, i, r.after(i - 2, "", i))
     return None
 
 
@@ -384,8 +370,7 @@ def _top_level_constant(r: _Reader, i: int) -> Slip | None:
     """`n = 3` outside of everything is `const n = 3`."""
     is_outer = r.is_first[i] and r.column(i) == 1 and r.blocks[i] is None
     if is_outer and r.type(i + 1) in ("EQ", "ASSIGN"):
-        start = r.tokens[i].start
-        return r.slip(i, i + 1, Edit(start, start, "const "), r.put(i + 1, "="))
+        return r.slip(i, i + 1, r.before(i, "const "), r.put(i + 1, "="))
     return None
 
 
@@ -399,8 +384,7 @@ def _product(r: _Reader, i: int) -> Slip | None:
     kind = r.type(i)
     if kind != "LN" and r.type(i - 1) != "NUMBER":
         return None
-    begins_another = r.type(i + 1) in ("ASSIGN", "TILDE", "EQ", "OPEN_BRACKET", "ARROW", "COLON")
-    if kind in NAMES and (begins_another or _is_word(r, i)):
+    if kind in NAMES and (r.type(i + 1) in GOES_ON or _is_word(r, i)):
         return None
     if r.type(i - 2) in ("LE", "SLASH") and {r.text(i - 3), r.text(i - 5)} & set("FGU"):
         return None  # a bound of steps
@@ -423,15 +407,17 @@ def _assignment(r: _Reader, i: int) -> Slip | None:
         return None
     sign = r.text(i)
     joined = r.tokens[i].end == r.tokens[i + 1].start
-    if joined and r.type(i + 1) == "EQ" and sign in "+-*/":
+    if not joined:
+        return None
+    if r.type(i + 1) == "EQ" and sign in "+-*/":
         return r.slip(i, i + 1, r.put(i, f":= {r.text(name)} {sign}", i + 1))
-    if joined and r.text(i + 1) == sign and sign in "+-":
+    if r.text(i + 1) == sign and sign in "+-":
         return r.slip(i, i + 1, r.put(i, f":= {r.text(name)} {sign} 1", i + 1))
-    if joined and sign == "<" and r.type(i + 1) == "MINUS":
+    if sign == "<" and r.type(i + 1) == "MINUS":
         is_dollar = r.text(i + 2) == "$"
         is_draw = is_dollar or r.text(i + 2) in DRAWN
         return r.slip(i, i + 1 + is_dollar, r.put(i, "~" if is_draw else ":=", i + 1 + is_dollar))
-    if joined and sign + r.text(i + 1) in ("<~", "~~", ":~"):
+    if sign + r.text(i + 1) in ("<~", "~~", ":~"):
         return r.slip(i, i + 1, r.put(i, "~", i + 1))
     return None
 
@@ -460,7 +446,7 @@ def _bars(r: _Reader, i: int) -> Slip | None:
     minus = [k for k in range(i, j) if r.type(k) == "MINUS"]
     if norm is None or len(minus) != 1:
         return None
-    comma = Edit(r.tokens[minus[0] - 1].end, r.tokens[minus[0]].end, ",")
+    comma = r.after(minus[0] - 1, ",", minus[0])
     return r.slip(i, j + 1, r.put(i, f"{norm}("), comma, r.put(j, ")", j + 1))
 
 
@@ -470,12 +456,7 @@ def _choice(r: _Reader, i: int) -> Slip | None:
     left = _operand_start(r, i)
     if colon is None or left is None or not r.ends_operand(i - 1):
         return None
-    start = r.tokens[left].start
-    edits = (
-        Edit(start, start, "if "),
-        r.put(i, "then"),
-        Edit(r.tokens[colon - 1].end, r.tokens[colon].end, " else"),
-    )
+    edits = r.before(left, "if "), r.put(i, "then"), r.after(colon - 1, " else", colon)
     return r.slip(left, r.part_ends[i], *edits)
 
 
@@ -489,12 +470,7 @@ def _choice_behind(r: _Reader, i: int) -> Slip | None:
     if any(r.type(k) in ("THEN", "OPEN_BRACE") for k in range(i, other)):
         return None
     condition = r.span(i, other - 1).text
-    start = r.tokens[left].start
-    edits = (
-        Edit(start, start, f"{condition} then "),
-        Edit(r.tokens[i - 1].end, r.tokens[other - 1].end, ""),
-    )
-    return r.slip(left, end, *edits)
+    return r.slip(left, end, r.before(left, f"{condition} then "), r.after(i - 1, "", other - 1))
 
 
 def _operand_start(r: _Reader, i: int) -> int | None:
@@ -528,16 +504,10 @@ def _brackets(r: _Reader, i: int) -> Slip | None:
         is_range = len(inner) == 1 and (before in POLICY_TOKENS or r.type(i + 1) == "NUMBER")
         if is_range and r.type(inner[0]) == "COMMA":
             comma = Edit(r.tokens[inner[0]].start, r.tokens[inner[0] + 1].start, "..")
-            slip = r.slip(i, close, r.put(i, ""), comma, r.put(close, ""))
-            if before in POLICY_TOKENS:
-                return slip
-            found, items = r.span(i, close).text, r.span(i + 1, close - 1).text
-            assert isinstance(slip.mistake, syntax.ForeignSpelling), "a slip is a spelling"
+            items = r.span(i + 1, close - 1).text
             other = f"for all from one to the other, or `{{{items}}}` for these two alone"
-            return Slip(
-                syntax.ForeignSpelling(r.span(i, close), found, slip.mistake.meant, other),
-                slip.edits,
-            )
+            why = "" if before in POLICY_TOKENS else other
+            return r.slip(i, close, r.put(i, ""), comma, r.put(close, ""), why=why)
         if is_range:
             return r.slip(i, close, r.put(i, ""), r.put(close, ""))
         return r.slip(i, close, r.put(i, "{"), r.put(close, "}"))
@@ -552,7 +522,7 @@ def _decimal(r: _Reader, i: int) -> Slip | None:
     """`.5` is `0.5`."""
     if r.type(i + 1) != "NUMBER" or r.ends_operand(i - 1):
         return None
-    return r.slip(i, i + 1, Edit(r.tokens[i].start, r.tokens[i].start, "0"))
+    return r.slip(i, i + 1, r.before(i, "0"))
 
 
 def _modality(r: _Reader, i: int) -> Slip | None:
@@ -581,10 +551,9 @@ def _thousands(r: _Reader, i: int) -> Slip | None:
 def _declared_with_colon(r: _Reader, i: int) -> Slip | None:
     """`input x : 0..3` is `input x in 0..3`; `for i = 1..3` is `for i in 1..3`."""
     if r.type(i - 2) in ("INPUT", "PUBLIC", "FOR") and r.type(i - 1) in NAMES:
-        start = r.tokens[i - 1].end
-        if start < r.tokens[i].start:
+        if r.tokens[i - 1].end < r.tokens[i].start:
             return r.slip(i, i, r.put(i, "in"))
-        return r.slip(i - 1, i, Edit(start, r.tokens[i].end, " in"))
+        return r.slip(i - 1, i, r.after(i - 1, " in", i))
     is_range = r.type(i - 2) == "IN" and r.type(i - 1) == r.type(i + 1) == "NUMBER"
     return r.slip(i - 1, i + 1, r.put(i, "..")) if is_range else None
 
@@ -614,7 +583,7 @@ def _indented_block(r: _Reader, i: int) -> Slip | None:
         return None
     if any(r.type(k) in QUESTION_WORDS for k in before):
         return None
-    colon = Edit(r.tokens[i - 1].end, r.tokens[i].end, " {")
+    colon = r.after(i - 1, " {", i)
     if not r.is_first[i + 1]:
         if r.type(i + 1) not in LINE_WORDS | NAMES | QUESTION_WORDS:
             return None
@@ -627,8 +596,7 @@ def _indented_block(r: _Reader, i: int) -> Slip | None:
         return None
     last_line = r.lines[after - 1]
     mistake = syntax.IndentedBlock(r.span(i, i), r.text(head), last_line)
-    end = r.tokens[after - 1].end
-    return Slip(mistake, (colon, Edit(end, end, "\n}")))
+    return Slip(mistake, (colon, r.after(after - 1, "\n}")))
 
 
 def _block_without_braces(r: _Reader, i: int) -> Slip | None:
@@ -647,7 +615,7 @@ def _block_without_braces(r: _Reader, i: int) -> Slip | None:
     last = next((m - 1 for m in range(k, end + 1) if r.type(m) == "ELSE"), end)
     first = k + 1 if r.type(k) == "THEN" else k
     if r.type(first) == "OPEN_BRACE":
-        return r.slip(i, k, Edit(r.tokens[k - 1].end, r.tokens[k].end, ""))
+        return r.slip(i, k, r.after(k - 1, "", k))
     if not _is_statement(r, first):
         return None
     opening = Edit(r.tokens[k].start, r.tokens[first].start, "{ ")
@@ -672,8 +640,7 @@ def _else_alone(r: _Reader, i: int) -> Slip | None:
         return None
     place = r.span(brace, brace)
     mistake = syntax.UnclosedBracket(r.span(i, i), place, "}", "`if`", "`else`", "} else")
-    start = r.tokens[i].start
-    return Slip(mistake, (Edit(start, start, "} "),))
+    return Slip(mistake, (r.before(i, "} "),))
 
 
 def _inner_item(r: _Reader, i: int) -> Slip | None:
@@ -722,7 +689,7 @@ def _for_all(r: _Reader, i: int) -> Slip | None:
 def _loop_of_c(r: _Reader, i: int) -> Slip | None:
     """`for (i = 0; i < 3; i++)` and `for each i in S`."""
     if r.text(i + 1) == "each":
-        return r.slip(i, i + 1, Edit(r.tokens[i].end, r.tokens[i + 1].end, ""))
+        return r.slip(i, i + 1, r.after(i, "", i + 1))
     close = r.partners.get(i + 1)
     if r.type(i + 1) != "OPEN" or close is None:
         return None
@@ -743,14 +710,13 @@ def _output(r: _Reader, i: int) -> Slip | None:
     if r.blocks[i] is None or not r.begins_element(i):
         return None
     if r.type(i + 1) in ("EQ", "ASSIGN"):
-        return r.slip(i, i + 1, Edit(r.tokens[i].end, r.tokens[i + 1].end, ""))
+        return r.slip(i, i + 1, r.after(i, "", i + 1))
     end = r.part_ends[i]
     depth = 0
     for k in range(i + 1, end + 1):
         depth += (r.type(k) in OPENERS) - (r.type(k) in CLOSERS)
         if r.type(k) == "COMMA" and depth == 0:
-            start = r.tokens[i + 1].start
-            return r.slip(i, end, Edit(start, start, "("), r.after(end, ")"))
+            return r.slip(i, end, r.before(i + 1, "("), r.after(end, ")"))
     return None
 
 
@@ -776,11 +742,11 @@ def _question(r: _Reader, i: int) -> Slip | None:
     if r.is_first[after] or kind in ("COLON", "AT", END) or r.text(after) == "at":
         return None
     if kind == "COMMA" and r.type(after + 1) in NAMES and r.type(after + 2) != "COLON":
-        return r.slip(end, after, Edit(r.tokens[end].end, r.tokens[after].end, " at"))
+        return r.slip(end, after, r.after(end, " at", after))
     if r.text(after) in SATISFIES or kind == "DOT":
-        return r.slip(end, after, Edit(r.tokens[end].end, r.tokens[after].end, ":"))
+        return r.slip(end, after, r.after(end, ":", after))
     if kind == "OR" and r.type(after + 1) == "EQ":
-        return r.slip(end, after + 1, Edit(r.tokens[end].end, r.tokens[after + 1].end, ":"))
+        return r.slip(end, after + 1, r.after(end, ":", after + 1))
     if kind in OPERANDS | {"P", "D"}:
         return r.slip(end, after, r.after(end, ":"))
     return None
@@ -807,7 +773,7 @@ def _declared(r: _Reader) -> str | None:
 def _operator_in_tex(r: _Reader, i: int) -> Slip | None:
     """`D_{ε} [ p ]`, `P_{>=1/2} [ p ]`, `D(ε) [ p ]`, `P>=1/2 ( p )`, `Pmax=? [ p ]`."""
     word = r.text(i)
-    if word in ("Pmax", "Pmin", "Pr", "Prob") and r.type(i + 1) in ("EQ", "GE", "GT", "LE", "LT"):
+    if word in ("Pmax", "Pmin", "Pr", "Prob") and r.type(i + 1) in RELATIONS:
         return r.slip(i, i, r.put(i, "P"))
     if r.type(i + 1) == "OPEN_BRACKET" and word in ("P", "Pr", "Prob"):
         return _bound_behind(r, i)
@@ -831,7 +797,7 @@ def _path_in_parentheses(r: _Reader, i: int) -> Slip | None:
     k = i - 1
     while r.type(k) in ("NUMBER", "NAME", "SLASH", "QUERY"):
         k -= 1
-    is_probable = k < i - 1 and r.type(k) in ("GE", "GT", "LE", "LT", "EQ") and r.text(k - 1) == "P"
+    is_probable = k < i - 1 and r.type(k) in RELATIONS and r.text(k - 1) == "P"
     if not is_private and not is_probable:
         return None
     return r.slip(i, close, r.put(i, "["), r.put(close, "]"))
@@ -848,11 +814,9 @@ def _claim_about_state(r: _Reader, i: int) -> Slip | None:
 def _bound_behind(r: _Reader, i: int) -> Slip | None:
     """`P[ p ] >= 1/2` is `P>=1/2 [ p ]`."""
     close = r.partners.get(i + 1)
-    if r.text(i) not in ("P", "Pr", "Prob") or r.type(i + 1) != "OPEN_BRACKET" or close is None:
+    if close is None or r.type(close + 1) not in RELATIONS or r.type(close + 2) != "NUMBER":
         return None
     last = close + 2
-    if r.type(close + 1) not in ("GE", "GT", "LE", "LT", "EQ") or r.type(last) != "NUMBER":
-        return None
     last += 2 * (r.type(last + 1) == "SLASH" and r.type(last + 2) == "NUMBER")
     bound = r.span(close + 1, last).text.replace(" ", "")
     path = r.span(i + 1, close).text
@@ -902,8 +866,7 @@ def _bare_neighbors(r: _Reader, i: int) -> Slip | None:
     block = r.blocks[i]
     if block is None or r.type(r.line_firsts[block]) != "CHAIN" or not r.is_first[i - 1]:
         return None
-    start = r.tokens[i - 1].start
-    return r.slip(i - 1, i + 1, Edit(start, start, "adjacent "))
+    return r.slip(i - 1, i + 1, r.before(i - 1, "adjacent "))
 
 
 def _dash_comment(r: _Reader, i: int) -> Slip | None:
@@ -924,19 +887,8 @@ def _dash_comment(r: _Reader, i: int) -> Slip | None:
 
 _RULES: dict[str, tuple[Rule, ...]] = {
     "NAME": (
-        *(
-            _policy_word,
-            _several_states,
-            _import_from,
-            _else_if,
-            _idle_word,
-            _typed,
-            _first_word,
-            _operator_word,
-            _logarithm,
-            _product,
-        ),
-        *(_top_level_constant, _operator_in_tex),
+        *(_policy_word, _several_states, _import_from, _else_if, _idle_word, _typed, _first_word),
+        *(_operator_word, _logarithm, _product, _top_level_constant, _operator_in_tex),
     ),
     "VAR": (_first_word,),
     "P": (_operator_in_tex,),

@@ -39,12 +39,9 @@ def begins_line(tokens: Sequence[Token], i: int, source: SourceText) -> bool:
 BAD = "BAD"
 END = "$END"
 
-ITEM_WORDS = frozenset(
-    {
-        *("CONST", "PARAM", "FUN", "DIST", "IMPORT", "MECHANISM", "CHAIN"),
-        *("CHECK", "REFUTE", "COMPUTE"),
-    }
-)
+QUESTION_WORDS = frozenset({"CHECK", "REFUTE", "COMPUTE"})
+
+ITEM_WORDS = QUESTION_WORDS | {"CONST", "PARAM", "FUN", "DIST", "IMPORT", "MECHANISM", "CHAIN"}
 """Terminals that begin a top-level item and occur nowhere else (in `for` blocks, questions)."""
 
 STATEMENT_WORDS = frozenset(
@@ -61,13 +58,13 @@ CHAIN_WORDS = frozenset({"STATE", "ADJACENT", "INIT", "OBSERVE"})
 BLOCK_HEADS = frozenset({"MECHANISM", "CHAIN", "IF", "ELSE", "FOR", "WHILE", "REPEAT"})
 """Terminals that begin what ends in a block."""
 
-ENDERS = frozenset(
-    {
-        *("NAME", "PRIMED", "NUMBER", "STRING", "TRUE", "FALSE", "NORMALIZED", "UNBOUNDED"),
-        *("STOP", "BREAK"),
-        *("CLOSE", "CLOSE_BRACKET", "CLOSE_BRACE"),
-    }
-)
+CLOSER_OF = {"OPEN": "CLOSE", "OPEN_BRACKET": "CLOSE_BRACKET", "OPEN_BRACE": "CLOSE_BRACE"}
+CLOSERS = frozenset(CLOSER_OF.values())
+
+ENDERS = CLOSERS | {
+    *("NAME", "PRIMED", "NUMBER", "STRING", "TRUE", "FALSE", "NORMALIZED", "UNBOUNDED"),
+    *("STOP", "BREAK"),
+}
 """Terminals that may end an expression or a statement; no name goes on after them."""
 
 AFTER_BREAK = STATEMENT_WORDS | {"CLOSE_BRACE", "SEMICOLON", "NAME", END}
@@ -75,8 +72,6 @@ AFTER_BREAK = STATEMENT_WORDS | {"CLOSE_BRACE", "SEMICOLON", "NAME", END}
 
 POLICY_TOKENS = frozenset(policy.upper() for policy in POLICIES)
 """The kinds of tokens that are the words of policies."""
-
-CLOSER_OF = {"OPEN": "CLOSE", "OPEN_BRACKET": "CLOSE_BRACKET", "OPEN_BRACE": "CLOSE_BRACE"}
 
 # fmt: off
 FOREIGN = {
@@ -228,7 +223,6 @@ def _without_deep_brackets(
     Nothing later can then be led into deep recursion by brackets.
     """
     kept: list[Token] = []
-    closers = frozenset(CLOSER_OF.values())
     depth = 0
     for token in tokens:
         if token.type in CLOSER_OF:
@@ -238,11 +232,11 @@ def _without_deep_brackets(
                     syntax.NestedTooDeeply(Span(source, token.start, token.end), MAX_NESTING)
                 )
                 kept.append(token._replace(type=BAD))
-        elif token.type in closers:
+        elif token.type in CLOSERS:
             depth = max(0, depth - 1)
             if depth == MAX_NESTING:
                 continue
-        elif token.type in ITEM_WORDS and token.type not in ("CHECK", "REFUTE", "COMPUTE"):
+        elif token.type in ITEM_WORDS - QUESTION_WORDS:
             depth = 0
         if depth <= MAX_NESTING:
             kept.append(token)
@@ -260,7 +254,7 @@ def _mark_operators(tokens: list[Token]) -> None:
     depth = 0  # brackets open in the formula
     for i, token in enumerate(tokens):
         kind = token.type
-        if kind in ("CHECK", "REFUTE", "COMPUTE"):
+        if kind in QUESTION_WORDS:
             formula_from, depth = _after_target(tokens, i), 0
         elif kind in ITEM_WORDS:
             formula_from = None
@@ -269,7 +263,7 @@ def _mark_operators(tokens: list[Token]) -> None:
         if kind == "SEMICOLON" or (kind == "FOR" and depth == 0):
             formula_from = None
             continue
-        depth += (kind in CLOSER_OF) - (kind in CLOSER_OF.values())
+        depth += (kind in CLOSER_OF) - (kind in CLOSERS)
         if depth < 0:
             formula_from = None
         elif token.text in OPERATOR_WORDS and kind == "NAME":
