@@ -238,18 +238,17 @@ class _Watched(Generic[T]):
         """Yield what the worker told, or what there is to tell of its end."""
         found = self.worker.messages() if has_told else []
         for event in found:
-            if isinstance(event, _End):
-                stopped = event.stopped
-                self.worker.end()
-                if stopped is None:
-                    self.is_over = True
-                else:
-                    seconds = time.monotonic() - self._last
-                    yield from self._stopped(replace(stopped, seconds=seconds))
-                return
             if isinstance(event, _Ready):
                 self._ready = time.monotonic()
                 continue
+            if isinstance(event, Over):
+                self.worker.end()
+                self.is_over = True
+                return
+            if isinstance(event, Stopped):
+                self.worker.end()
+                yield from self._stopped(replace(event, seconds=time.monotonic() - self._last))
+                return
             self._heard.append(event)
             yield event
             if self._work.is_last(event):
@@ -284,13 +283,6 @@ class _Watched(Generic[T]):
 
 
 @dataclass(frozen=True)
-class _End:
-    """The worker has nothing more to tell."""
-
-    stopped: Stopped | None
-
-
-@dataclass(frozen=True)
 class _Ready:
     """The worker has imported what it needs, and begins."""
 
@@ -313,15 +305,15 @@ class _Worker(Generic[T]):
         self._is_closed = False
         self._sources: list[SourceText] = []
 
-    def messages(self) -> list[T | _Ready | _End]:
+    def messages(self) -> list[T | _Ready | Over | Stopped]:
         """Return what the worker told; waits for more where that is not a whole message."""
         received = os.read(self.told, 1 << 20)
         if not received:
-            return [_End(self._how_it_ended())]
+            return [self._how_it_ended()]
         self._buffer += received
         return list(self._unpacked())
 
-    def _unpacked(self) -> Iterator[T | _Ready | _End]:
+    def _unpacked(self) -> Iterator[T | _Ready | Over]:
         """Yield the messages that are complete."""
         start = 0
         while len(self._buffer) >= start + _LENGTH:
@@ -401,7 +393,7 @@ def _tell_all(events: Iterator[T], max_memory: int | None, telling: int) -> None
     sources: dict[SourceText, int] = {}
     for event in events:
         _tell(telling, event, sources)
-    _tell(telling, _End(None), sources)
+    _tell(telling, OVER, sources)
 
 
 def _settle(complaining: int) -> None:
@@ -460,12 +452,8 @@ class _Pickler(pickle.Pickler):
         if isinstance(value, Value):
             return Value, (value.amount, None, value.table)
         if isinstance(value, Mistake) and not isinstance(value, ToldMistake):
-            return _as_told, (told(value),)
+            return told(value).__reduce_ex__(pickle.HIGHEST_PROTOCOL)
         return NotImplemented
-
-
-def _as_told(mistake: ToldMistake) -> ToldMistake:
-    return mistake
 
 
 class _Unpickler(pickle.Unpickler):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpcheck.diagnostics.mistakes import Label, Mistake
-from dpcheck.records import dataclass
+from dpcheck.records import dataclass, fields
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,4 @@ class ToldMistake(Mistake):
 
 def told(mistake: Mistake) -> ToldMistake:
     """Return a mistake as it is told. Its texts may take long to make, and much memory."""
-    return ToldMistake(
-        mistake.span,
-        mistake.code,
-        mistake.severity,
-        mistake.title,
-        mistake.file,
-        mistake.labels,
-        mistake.notes,
-        mistake.help,
-    )
+    return ToldMistake(*(getattr(mistake, each.name) for each in fields(ToldMistake)))
