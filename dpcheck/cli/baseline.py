@@ -26,10 +26,6 @@ version = 1
 """
 
 
-class WrongBaseline(ValueError):
-    """A baseline that cannot be read: why."""
-
-
 @dataclass(frozen=True)
 class Claim:
     """A `check`: its words, `where` it is asked (`at x = 0: `), and what it bounds from above.
@@ -66,24 +62,24 @@ Baseline = dict[str, dict[str, Target]]
 
 
 def read_baseline(place: Path) -> Baseline:
-    """Return what a baseline records; raises `WrongBaseline`."""
+    """Return what a baseline records; raises `ValueError` with the reason."""
     try:
         found = tomllib.loads(place.read_text("utf-8"))
         if found.get("version") != 1:
-            raise WrongBaseline("it has no `version = 1`")
+            raise ValueError("it has no `version = 1`")
         files = found.get("files", {})
         return {
             file: {target: _recorded(said) for target, said in targets.items()}
             for file, targets in files.items()
         }
     except FileNotFoundError:
-        raise WrongBaseline(
+        raise ValueError(
             "there is no such file; `--update-baseline` beside `--baseline` writes it"
         ) from None
     except OSError as error:
-        raise WrongBaseline((error.strerror or str(error)).lower()) from None
+        raise ValueError((error.strerror or str(error)).lower()) from None
     except (ValueError, AttributeError, TypeError, KeyError) as error:
-        raise WrongBaseline(str(error) or "it is no baseline") from None
+        raise ValueError(str(error) or "it is no baseline") from None
 
 
 def _recorded(said: Mapping[str, Any]) -> Target:
@@ -96,7 +92,7 @@ def _recorded(said: Mapping[str, Any]) -> Target:
     texts = [*covers, *amounts.values()]
     texts += [text for each in claims for text in (each.words, *each.bounds.values())]
     if not all(isinstance(text, str) for text in texts):
-        raise WrongBaseline("a quantity is no text")
+        raise ValueError("a quantity is no text")
     for text in (*amounts.values(), *(b for each in claims for b in each.bounds.values())):
         if not text.startswith(PIECES):
             compare_texts(_upper_end(text), "0")

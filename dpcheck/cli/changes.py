@@ -9,14 +9,11 @@ from pathlib import Path
 _GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.quotePath=off")
 
 
-class NoChanges(ValueError):
-    """What changed cannot be known: why."""
-
-
 def changed_since(revision: str, here: Path) -> frozenset[str]:
     """Return the real paths of all files that differ from where this branch left a revision.
 
-    Files that git does not know yet are among them, ignored ones are not. Raises `NoChanges`.
+    Files that git does not know yet are among them, ignored ones are not. Raises `ValueError`
+    that says why these cannot be known.
     """
     top = _git(here, "rev-parse", "--show-toplevel", wrong=f"{here} is in no checkout of git")
     root = Path(top.rstrip("\n"))
@@ -34,7 +31,7 @@ def changed_since(revision: str, here: Path) -> frozenset[str]:
 
 
 def _git(folder: Path, *arguments: str, wrong: str | None = None) -> str:
-    """Return what git prints; raises `NoChanges`."""
+    """Return what git prints; raises `ValueError`."""
     try:
         done = subprocess.run(
             [*_GIT, *arguments],
@@ -45,8 +42,8 @@ def _git(folder: Path, *arguments: str, wrong: str | None = None) -> str:
             env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},
         )
     except OSError:
-        raise NoChanges("git is not installed, which knows what changed") from None
+        raise ValueError("git is not installed, which knows what changed") from None
     if done.returncode:
         said = os.fsdecode(done.stderr).strip().splitlines()
-        raise NoChanges(wrong or f"git {arguments[0]} failed: {said[0] if said else 'no reason'}")
+        raise ValueError(wrong or f"git {arguments[0]} failed: {said[0] if said else 'no reason'}")
     return os.fsdecode(done.stdout)

@@ -225,11 +225,11 @@ def _given_or(name: str, option: T, setting: T | None) -> T:
 
 def _changed(revision: str, config: Config) -> frozenset[str] | None:
     """Return the files that changed, None for all: where the settings of the project changed."""
-    from dpcheck.cli.changes import NoChanges, changed_since
+    from dpcheck.cli.changes import changed_since
 
     try:
         found = changed_since(revision, Path.cwd())
-    except NoChanges as wrong:
+    except ValueError as wrong:
         raise click.UsageError(f"--changed-since: {wrong}.") from None
     return None if str(config.file) in found else found
 
