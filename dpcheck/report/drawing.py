@@ -67,15 +67,10 @@ def _margin_width(labels: Sequence[Label]) -> int:
 
 def _by_source(labels: Sequence[Label]) -> list[tuple[SourceText, list[Label]]]:
     """Return the labels grouped by text, in the order in which the texts first appear."""
-    groups: list[tuple[SourceText, list[Label]]] = []
+    groups: dict[SourceText, list[Label]] = {}
     for label in labels:
-        for source, members in groups:
-            if source is label.span.source:
-                members.append(label)
-                break
-        else:
-            groups.append((label.span.source, [label]))
-    return groups
+        groups.setdefault(label.span.source, []).append(label)
+    return list(groups.items())
 
 
 def _draw_remark(kind: str, text: str, margin: int, columns: int | None) -> Iterator[Line]:
@@ -128,7 +123,7 @@ def _draw_source(
     arrow = "-->" if is_first else ":::"
     place = f"{visible(source.name)}:{primary.line}:{primary.column}"
     yield line(" " * margin, Piece(arrow, "other_mark"), " ", place)
-    yield _bar(margin)
+    yield line(Piece(" " * margin + " |", "other_mark"))
     marks, brackets = _places(labels, main_line=primary.line if is_first else 0)
     slots = max((bracket.slot + 1 for bracket in brackets), default=0)
     previous = None
@@ -178,12 +173,8 @@ def _lines_shown(marks: dict[int, list[_Mark]], brackets: Sequence[_Bracket]) ->
     """Return the numbers of the lines to show, in order."""
     numbers = set(marks)
     for bracket in brackets:
-        numbers.update(
-            range(bracket.first, min(bracket.first + _SHOWN_OF_BRACKET, bracket.last + 1))
-        )
-        numbers.update(
-            range(max(bracket.last - _SHOWN_OF_BRACKET + 1, bracket.first), bracket.last + 1)
-        )
+        lines = range(bracket.first, bracket.last + 1)
+        numbers.update(lines[:_SHOWN_OF_BRACKET], lines[-_SHOWN_OF_BRACKET:])
     return sorted(numbers)
 
 
@@ -207,10 +198,6 @@ def _draw_line(
     for bracket in brackets:
         if bracket.last == number:
             yield _bracket_end(bracket, brackets, slots, margin, left)
-
-
-def _bar(margin: int) -> Line:
-    return line(Piece(" " * margin + " |", "other_mark"))
 
 
 def _shifted(mark: _Mark, left: int, room: int) -> _Mark:
@@ -284,7 +271,8 @@ def _fits_beside(ordered: Sequence[_Mark], i: int) -> bool:
 
 def _hanging_rows(hanging: list[_Mark]) -> Iterator[list[Piece]]:
     """Yield words below their marks, the rightmost first, joined by `|`."""
-    for start, group in reversed([(s, list(g)) for s, g in groupby(hanging, key=_start)]):
+    groups = [(s, list(g)) for s, g in groupby(hanging, key=lambda mark: mark.start)]
+    for start, group in reversed(groups):
         waiting = [mark for mark in hanging if mark.start <= start]
         canvas = _Canvas()
         for mark in waiting:
@@ -297,10 +285,6 @@ def _hanging_rows(hanging: list[_Mark]) -> Iterator[list[Piece]]:
                     canvas.paint(other.start, "|", other.role)
             canvas.paint(start, mark.text, mark.role)
             yield canvas.pieces()
-
-
-def _start(mark: _Mark) -> int:
-    return mark.start
 
 
 class _Canvas:
