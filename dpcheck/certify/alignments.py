@@ -6,7 +6,7 @@ least as much as each of its moves and the state after it together. Then P(S) <=
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from dpcheck.exact import Budget
 
@@ -51,8 +51,4 @@ def _is_enough(own: Cost, step: Cost, after: Cost, rates: Sequence[Budget]) -> b
         left[rate] = left.get(rate, 0) - n
     if min(left.values(), default=0) >= 0:
         return True
-    return _total(left, rates) >= ZERO
-
-
-def _total(amounts: Mapping[int, int], rates: Sequence[Budget]) -> Budget:
-    return sum((rates[rate] * n for rate, n in amounts.items()), ZERO)
+    return sum((rates[rate] * n for rate, n in left.items()), ZERO) >= ZERO

@@ -30,7 +30,7 @@ def sequence_probability(
         following: dict[int, exact.Number] = {}
         for s, weight in reached.items():
             for j, t in _edges(chain, s):
-                if chain.observation[t] == code and not _is_sink(chain, t):
+                if chain.observation[t] == code and t not in (chain.stopped, chain.diverged):
                     p = _probability(chain, s, j)
                     following[t] = exact.add(following.get(t, 0), exact.multiply(weight, p))
         reached = following
@@ -93,8 +93,3 @@ def _edges(chain: Chain, state: int) -> Iterable[tuple[int, int]]:
 def _probability(chain: Chain, state: int, transition: int) -> exact.Number:
     above, below = chain.numerators[transition], chain.denominators[state]
     return exact.number(exact.whole(above), exact.whole(below))
-
-
-def _is_sink(chain: Chain, state: int) -> bool:
-    """Return whether a run is over in a state."""
-    return state in (chain.stopped, chain.diverged)

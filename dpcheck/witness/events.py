@@ -80,7 +80,8 @@ def _members(seen: SeenPairs, found: Counterexample, pair: tuple[int, int]) -> l
     """Return the sequences of the event; of one in words, those that are named."""
     shown = found.event
     listed = shown if isinstance(shown, tuple) else tuple(run.shown for run in found.runs)
-    codes = {seen.chain.observation_text(code): code for code in _codes(seen.chain)}
+    shown_codes = np.unique(seen.chain.observation[seen.chain.observation >= 0]).tolist()
+    codes = {seen.chain.observation_text(code): code for code in shown_codes}
     members = []
     for sequence in listed:
         seen.limits.check_time("evidence is written")
@@ -88,11 +89,6 @@ def _members(seen: SeenPairs, found: Counterexample, pair: tuple[int, int]) -> l
         p, q = (sequence_probability(seen.chain, state, outputs, sequence.ending) for state in pair)
         members.append(Member((*sequence.outputs, *writing.shown_ends(sequence.ending)), p, q))
     return members
-
-
-def _codes(chain: Chain) -> list[int]:
-    codes: list[int] = np.unique(chain.observation[chain.observation >= 0]).tolist()
-    return codes
 
 
 def _enough(claim: PrivacyClaim, members: list[Member]) -> list[Member]:

@@ -153,19 +153,11 @@ def _text(chain: Chain, states: IntArray, node: int) -> str | None:
 
 def _ranks(rows: dict[int, Row], goal: int) -> dict[int, int]:
     """Return how many steps it is at least from a node to the goal."""
-    before: dict[int, list[int]] = {}
-    for node, (_, edges) in rows.items():
-        for _, target, _ in edges:
-            before.setdefault(target or 0, []).append(node)
-    ranks, front = {goal: 0}, [goal]
-    while front:
-        following = []
-        for target in front:
-            for node in before.get(target, []):
-                if node not in ranks:
-                    ranks[node] = ranks[target] + 1
-                    following.append(node)
-        front = following
+    import networkx as nx
+
+    backward = nx.DiGraph((t, node) for node, (_, edges) in rows.items() for _, t, _ in edges)
+    backward.add_node(goal)
+    ranks: dict[int, int] = dict(nx.single_source_shortest_path_length(backward, goal))
     return ranks
 
 
