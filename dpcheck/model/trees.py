@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, TypeVar, cast
 
 from dpcheck.records import fields, replace
+from dpcheck.source import Span
 
 Tree = TypeVar("Tree")
 Rule = Callable[[object], object | None]
@@ -47,6 +48,24 @@ def descendants(node: object) -> Iterator[object]:
         current = waiting.pop()
         yield current
         waiting.extend(parts(current))
+
+
+def too_deep_place(root: Any, limit: int) -> Span | None:  # noqa: ANN401 (any node, or a part of one)
+    """Return the place of the first node found more than `limit` levels below the root.
+
+    Flat parts (the items of a list) do not count as levels. None if the tree is not so deep.
+    A text of n characters has fewer than n levels, so short ones need no walk. No recursion.
+    """
+    if root.span.end - root.span.start <= limit:
+        return None
+    level: list[Any] = [root]
+    for _ in range(limit):
+        level = [part for node in level for part in parts(node)]
+        if not level:
+            return None
+    span = level[0].span
+    assert isinstance(span, Span)
+    return Span(span.source, span.start, min(span.end, span.start + 1))
 
 
 def replaced(node: Tree, rule: Rule) -> Tree:

@@ -19,8 +19,8 @@ from dpcheck.model import surface as s
 from dpcheck.model.distributions import PolicyKind
 from dpcheck.model.expressions import BinderKind
 from dpcheck.model.surface_text import one_line
+from dpcheck.model.trees import too_deep_place
 from dpcheck.model.words import KEYWORDS
-from dpcheck.parse.depth import too_deep_place
 from dpcheck.parse.tokens import Token
 from dpcheck.records import dataclass, replace
 from dpcheck.source import SourceText, Span

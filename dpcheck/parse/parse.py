@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, cast
 from dpcheck.diagnostics.mistakes import Mistake, has_errors
 from dpcheck.diagnostics.syntax import NestedTooDeeply
 from dpcheck.model import surface
+from dpcheck.model.trees import too_deep_place
 from dpcheck.parse.automaton import Machine
-from dpcheck.parse.depth import too_deep_place
 from dpcheck.parse.tokens import Token, tokens_of
 from dpcheck.records import dataclass
 from dpcheck.source import SourceText
