@@ -305,7 +305,7 @@ def _told_as_text(
     is_quiet = asked.is_quiet
     started = time.monotonic()
     write, complain = writer(sys.stdout), writer(sys.stderr)
-    progress = _progress(is_quiet=is_quiet)
+    progress = sys.stderr if sys.stderr.isatty() and not is_quiet else None  # for a person
     tell = None if is_quiet or progress is not None else say
     with closing(TextReport(write, complain, progress, only_wrong=is_quiet)) as report:
         summary = compared(_collected(_events(paths, options, tell), report.add))
@@ -368,11 +368,6 @@ def _ended(summary: Summary) -> int:
         say("interrupted; the results above are complete as far as they go")
         return signals.status()
     return summary.exit_status
-
-
-def _progress(*, is_quiet: bool) -> TextIO | None:
-    """Return where progress may be shown: standard error, if a person is looking."""
-    return sys.stderr if sys.stderr.isatty() and not is_quiet else None
 
 
 def say(text: str) -> None:

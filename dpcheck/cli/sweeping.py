@@ -51,7 +51,8 @@ def sweep(asked: Asked, output: str | None, place: Place) -> int:
     kept = None if output is None else _Kept.of(f"{output}.units")
     if isinstance(kept, Mistake):
         return _refused([kept])
-    rows = [_row(plan, i, kept) for i in range(len(plan.units))]
+    known = {} if kept is None else kept.results
+    rows = [SweepRow(unit.values, unit.content, known.get(unit.content)) for unit in plan.units]
     refused = _written(plan, rows, output)
     if refused is not None:
         return _refused([refused])
@@ -163,9 +164,3 @@ class _Kept:
         """Keep a result, at once."""
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"unit": content, "result": result}) + "\n")
-
-
-def _row(plan: Plan, i: int, kept: _Kept | None) -> SweepRow:
-    unit = plan.units[i]
-    result = None if kept is None else kept.results.get(unit.content)
-    return SweepRow(unit.values, unit.content, result)

@@ -79,13 +79,14 @@ def atoms(sequences: Sequence[Shown]) -> list[Atom]:
 
 def _all(sequences: Sequence[Shown]) -> Iterator[Atom]:
     known = min((len(each.values) for each in sequences if each.end == GOES_ON), default=None)
-    if known is not None:
-        yield from _first_atoms([replace(s, values=s.values[:known]) for s in sequences])
-        return
-    has_one_output = all(len(each.values) <= 1 for each in sequences)
+    has_one_output = known is None and all(len(each.values) <= 1 for each in sequences)
+    sequences = [replace(each, values=each.values[:known]) for each in sequences]
     columns = _columns(sequences, has_one_output=has_one_output)
     for name, column in columns.items():
         yield from _value_atoms(name, column)
+    if known is not None:
+        yield from _equality_atoms(sequences)
+        return
     yield _atom("the run diverges", 1, (each.end == DIVERGED for each in sequences))
     for text in sorted(frozenset().union(*(each.queries for each in sequences))):
         yield _atom(f"{text} is asked", 1.2, (text in each.queries for each in sequences))
@@ -97,13 +98,6 @@ def _all(sequences: Sequence[Shown]) -> Iterator[Atom]:
         yield from _count_atoms(sequences)
         yield from _sum_atoms("the sum of the outputs", [each.values for each in sequences])
         yield from _equality_atoms(sequences)
-
-
-def _first_atoms(sequences: Sequence[Shown]) -> Iterator[Atom]:
-    """Yield what the first outputs of sequences can be, some of which go on with anything."""
-    for name, column in _columns(sequences, has_one_output=False).items():
-        yield from _value_atoms(name, column)
-    yield from _equality_atoms(sequences)
 
 
 def _atom(text: str, cost: float, bits: Iterable[bool]) -> Atom:

@@ -45,7 +45,8 @@ def outside(
     """
     failing = {state: wanted for state in known if (wanted := _wanted(relations, known[state]))}
     first, (comparison, bound) = next(iter(failing.items()))
-    wants_more = _wants_more(comparison, known[first], bound)
+    is_below = comparison == "=" and order(known[first], bound) < 0
+    wants_more = comparison in (">=", ">") or is_below
     by_size = cmp_to_key(order)
     worst = (min if wants_more else max)(failing, key=lambda state: by_size(known[state]))
     comparison, bound = failing[worst]
@@ -60,11 +61,6 @@ def outside(
 def _wanted(relations: Sequence[Relation], value: Extended) -> Relation | None:
     """Return the first comparison that is false of a value."""
     return next((each for each in relations if not holds(each[0], order(value, each[1]))), None)
-
-
-def _wants_more(comparison: str, value: Extended, bound: Number) -> bool:
-    """Return whether a larger value is wanted than one for which a comparison is false."""
-    return comparison in (">=", ">") or (comparison == "=" and order(value, bound) < 0)
 
 
 def _inputs(known: Mapping[int, Extended], lost: set[int], name: Callable[[int], str]) -> Phrase:

@@ -142,10 +142,8 @@ def _adjacency(mechanism: program.Mechanism) -> tuple[str, ...]:
 
 def _priors(mechanism: program.Mechanism) -> tuple[str, ...]:
     """Return `prior others ~ binomial(2, p)` for each, as written."""
-    priors = [
-        node for node in mechanism.nodes if isinstance(node, program.Sample) and node.is_prior
-    ]
-    return tuple(one_line(node.span.text) for node in priors)
+    draws = (node for node in mechanism.nodes if isinstance(node, program.Sample))
+    return tuple(one_line(draw.span.text) for draw in draws if draw.is_prior)
 
 
 def _chain_facts(chain: program.ExplicitChain) -> tuple[str, ...]:
@@ -154,12 +152,9 @@ def _chain_facts(chain: program.ExplicitChain) -> tuple[str, ...]:
     if chain.initial is not None:
         states = [one_line(state.span.text) for state in chain.initial]
         facts.append("from " + ", ".join(states[:_ENDS_SHOWN]) + (", ..." * (len(states) > 3)))
-    clauses = [_clause(one_line(clause.span.text)) for clause in chain.adjacency]
+    texts = [one_line(clause.span.text) for clause in chain.adjacency]
+    clauses = [text.removeprefix("adjacent").strip() for text in texts]
     if clauses:
         more = ", ..." if len(clauses) > _PAIRS_SHOWN else ""
         facts.append("adjacent " + ", ".join(clauses[:_PAIRS_SHOWN]) + more)
     return tuple(facts)
-
-
-def _clause(text: str) -> str:
-    return text.removeprefix("adjacent").strip()

@@ -74,8 +74,8 @@ def _page(summary: Summary, checkout: Checkout) -> Iterator[str]:
         answers = list(group)
         yield f"<section><h2>{_text(checkout.name(file))}</h2>"
         yield from _claims(answers, numbers)
-        for answer in answers:
-            yield from _details(answer, numbers[id(answer)])
+        for answer in filter(_has_details, answers):
+            yield from _article(answer, f' id="claim-{numbers[id(answer)]}"')
         drawn = [portrait for portrait in summary.portraits if portrait.file == file]
         yield from _profiles(drawn)
         for portrait in drawn:
@@ -120,13 +120,8 @@ def _has_details(answer: Answer) -> bool:
     return not is_plain or isinstance(answer.outcome.verdict, Violated)
 
 
-def _details(answer: Answer, number: int) -> Iterator[str]:
-    """Yield all that is known of a claim under a heading that the table of claims leads to."""
-    if _has_details(answer):
-        yield from _article(answer, f' id="claim-{number}"')
-
-
 def _article(answer: Answer, attributes: str) -> Iterator[str]:
+    """Yield all that is known of a claim, under a heading."""
     style, mark = _LOOKS[answer.standing]
     yield f'<article{attributes} class="{style}"><h3><span class="word">{mark}</span> '
     yield f"{answer.kind} {_text(claim_text(answer))}</h3>"

@@ -105,7 +105,7 @@ def _result(found: Finding, rules: Sequence[str]) -> dict[str, Any]:
         "ruleIndex": rules.index(found.rule),
         "kind": kind,
         "level": level,
-        "message": {"text": _message(found)},
+        "message": {"text": visible_lines(f"{found.sentence}\n\n{found.text}")},
         "partialFingerprints": {"dpcheck/v1": found.identity},
     }
     if found.place is not None:
@@ -181,11 +181,6 @@ def _flow_step(
         reads = ((each.name, each.left if is_left else each.right) for each in step.reads)
         made["state"] = {visible(name): {"text": visible(value)} for name, value in reads}
     return made
-
-
-def _message(found: Finding) -> str:
-    """Return the sentence of a finding, then all that a report says."""
-    return visible_lines(f"{found.sentence}\n\n{found.text}")
 
 
 def _location(place: Place, answer: Answer | None) -> dict[str, Any]:
