@@ -513,6 +513,14 @@ def distributions(statements, policy="unbounded"):
             "  b ~ geometric(x, 1/8) POLICY\n  output a = b"
         ),
         "prior s ~ geometric(x, 1/8) POLICY\n  b ~ geometric(0, 1/9) POLICY\n  output s < b",
+        (
+            "a ~ geometric(x, 1/8) POLICY  b ~ geometric(0, 1/9) POLICY  k ~ uniform(1..2)\n"
+            "  c := (a, 4)[k]  output c > b"
+        ),
+        (
+            "var a[1..2] := 0  a[1] ~ geometric(x, 1/8) POLICY  a[2] := 4\n"
+            "  b ~ geometric(0, 1/9) POLICY  k ~ uniform(1..2)  output a[k] > b"
+        ),
     ],
 )
 def test_other_values_of_a_variable_with_noise_lie_in_the_window(statements):

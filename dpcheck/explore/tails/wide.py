@@ -384,7 +384,7 @@ class _Uses:
                 return NONE
             case "index", (array, index):
                 self.narrow(index, "an index")
-                return NONE.union(*[self.holds(item) for item in _items((array,))])
+                return self._together(_items((array,)))
             case (("+" | "-"), (left, right)) if (names := self.holds(left)) and not self.holds(
                 right
             ):
