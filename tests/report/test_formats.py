@@ -209,6 +209,15 @@ def test_markdown_holds_texts_of_a_model_in_code_only(capsys, monkeypatch):
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in table} == {5}
 
 
+@pytest.mark.parametrize("form", ["markdown", "html"])
+def test_pages_begin_with_what_second_opinions_say(form, checkout, capsys):
+    Path("a.dpm").write_text(SURVEY + "check survey: dp(ln 3)\n")
+    text, status = written(form, "a.dpm", "--second-opinion", capsys=capsys)
+    assert status == 0
+    assert "second opinion: 1 agrees" in text
+    assert text.index("1 claim: 1 holds") < text.index("second opinion: ") < text.index("a.dpm")
+
+
 def test_several_formats_are_written_at_once_and_replace_only_their_own(checkout, capsys):
     (checkout / "a.dpm").write_text(SURVEY + "check survey: dp(0)\n", "utf-8")
     forms = {"sarif": "a.sarif", "junit": "a.xml", "json": "a.json", "markdown": "a.md"}

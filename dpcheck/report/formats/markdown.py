@@ -29,8 +29,8 @@ def markdown_text(summary: Summary, checkout: Checkout) -> str:
 
 def _table(summary: Summary, checkout: Checkout) -> Iterator[str]:
     """Yield the head of the page and the table of all claims."""
-    (closing,) = closing_lines(summary)
-    yield f"# dpcheck: {plain(closing)}"
+    closing, *more = map(plain, closing_lines(summary))
+    yield "\n\n".join((f"# dpcheck: {closing}", *more))
     yield ""
     if not summary.answers:
         return

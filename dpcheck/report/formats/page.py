@@ -59,15 +59,16 @@ def _text(text: str) -> str:
 
 
 def _page(summary: Summary, checkout: Checkout) -> Iterator[str]:
-    (closing,) = closing_lines(summary)
+    closing, *more = (_text(plain(each)) for each in closing_lines(summary))
     style = files("dpcheck.report.formats").joinpath("page.css").read_text("utf-8")
     yield "<!doctype html>"
     yield '<html lang="en"><head><meta charset="utf-8">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield f'<meta name="generator" content="dpcheck {__version__}">'
-    yield f"<title>dpcheck: {_text(plain(closing))}</title>"
+    yield f"<title>dpcheck: {closing}</title>"
     yield f"<style>\n{style}</style></head><body>"
-    yield f"<header><h1>dpcheck</h1><p>{_text(plain(closing))}</p></header><main>"
+    said = "".join(f"<p>{each}</p>" for each in (closing, *more))
+    yield f"<header><h1>dpcheck</h1>{said}</header><main>"
     wrong = list(findings(summary, checkout))
     numbers = {id(answer): place for place, answer in enumerate(summary.answers, start=1)}
     for file, group in groupby(summary.answers, key=lambda answer: answer.file):
