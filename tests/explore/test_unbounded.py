@@ -521,6 +521,10 @@ def distributions(statements, policy="unbounded"):
             "var a[1..2] := 0  a[1] ~ geometric(x, 1/8) POLICY  a[2] := 4\n"
             "  b ~ geometric(0, 1/9) POLICY  k ~ uniform(1..2)  output a[k] > b"
         ),
+        (
+            "var a[1..3] := 0  var b[1..3] := 0  a[1] := 4  a[2] ~ geometric(x, 1/8) POLICY\n"
+            "  a[3] ~ geometric(0, 1/9) POLICY  output argmax(if x = 0 then a else b)"
+        ),
     ],
 )
 def test_other_values_of_a_variable_with_noise_lie_in_the_window(statements):

@@ -252,7 +252,8 @@ class _Uses:
         if wide:
             self.joined.append(names | wide if names else wide)
             self.touched |= wide
-            self._guarded(value, names)
+            if not names:
+                self._guard(value)
 
     def _drawn(self, target: str, distribution: Distribution, within: Expr | None) -> None:
         """Read `target ~ distribution`."""
@@ -336,8 +337,8 @@ class _Uses:
                 return NONE
             case Var(name=name):
                 return self._bound.get(name) or self._variables((name,))
-            case ArrayVar(cells=cells):
-                return self._variables(cells)
+            case ArrayVar():
+                return self._together(_items((expr,)))
             case Apply():
                 return self._applied(expr)
             case Logic(args=args):
@@ -418,7 +419,8 @@ class _Uses:
         if names:
             self.joined.append(names)
             for part, one in found:
-                self._guarded(part, one)
+                if not one:
+                    self._guard(part)
         return names
 
     def _binder(self, expr: Binder) -> Names:
@@ -442,17 +444,6 @@ class _Uses:
         return names
 
     # --- findings --------------------------------------------------------------------------
-
-    def _guarded(self, part: Expr, names: Names) -> None:
-        """Guard a value that meets wide ones: it may be narrow, or a variable that was once."""
-        match part:
-            case Var(name=name) if name in self.drawn:
-                pass
-            case If(then=then, orelse=orelse):
-                for branch in (then, orelse):
-                    self._guarded(branch, self.holds(branch))
-            case _ if not names:
-                self._guard(part)
 
     def _guard(self, expr: Expr) -> None:
         """Let the window hold all values of an expression."""
