@@ -19,7 +19,8 @@ from dpcheck.explore.values.evaluate import Frame, evaluated
 from dpcheck.model.atoms import AtEnd, AtomMeaning, Condition, Label, Measure, Sink
 from dpcheck.model.expressions import Apply, Expr
 from dpcheck.model.far_numbers import FarNumber
-from dpcheck.model.values import Beyond, value_text
+from dpcheck.model.offers import shown_text
+from dpcheck.model.values import Beyond
 from dpcheck.records import dataclass, field, replace
 from dpcheck.source import Span
 
@@ -251,12 +252,12 @@ def with_less_told(explored: Explored, chain: Chain, *, keeps_far: bool) -> Chai
     from dpcheck.explore.tails import claims
 
     told = claims.with_less_told(explored.shown, explored.table, keeps_far=keeps_far)
-    codes, kinds = np.unique(told, return_inverse=True)
-    observation = np.where(chain.observation < 0, -1, kinds[chain.observation])
+    _, first, kind = np.unique(told, return_index=True, return_inverse=True)
+    observation = np.where(chain.observation < 0, -1, first[kind][chain.observation])
     return replace(
         chain,
         observation=observation,
-        observation_text=lambda code: value_text(explored.table.value(int(codes[code]))),
+        observation_text=lambda code: shown_text(explored.table.value(int(told[code]))),
     )
 
 

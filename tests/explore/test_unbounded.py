@@ -571,6 +571,31 @@ mechanism m { input x in 0..2  adjacent all
     assert verdicts(check_text(text)) == ["holds", "undecided", "undecided", "holds", "holds"]
 
 
+def test_an_analyst_chooses_after_numbers_that_were_chosen_among_hidden_ones():
+    """What is told of such numbers is told in kinds, and less of them is: choices stay choices."""
+
+    def values(policy):
+        report = check_text(f"""
+mechanism m {{
+  input q[1..2] in 0..1
+  adjacent l1(q, q') <= 1
+  a ~ geometric(q[1], 1/16) {policy}
+  b ~ geometric(q[2], 1/8) {policy}
+  output max(a, b)
+  query c in {{1, 2}}
+  z ~ geometric(q[c], 1/16) {policy}
+  output z > 0
+}}
+compute m: delta(ln 2)
+compute m: delta(ln 20)
+check m: delta(ln 2) > 5/6
+""")
+        assert verdicts(report)[-1] == "holds"
+        return [float(each["value"]["decimal"]) for each in report["results"][:-1]]
+
+    assert values("unbounded") == pytest.approx(values(f"clamped -{WIDTH}..{WIDTH}"), abs=1e-8)
+
+
 def test_outputs_may_be_arrays_and_values_that_are_no_integers():
     row = distributions("y ~ {x: 1/2, 7/2: 1/2}  z ~ geometric(x, 1/2) unbounded\n  output (y, z)")
     assert row["x = 0"]["(7/2, 0)"] == Fraction(1, 6)
