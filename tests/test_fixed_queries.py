@@ -603,6 +603,26 @@ check m: delta(1) <= 73/100
         assert 0.7 < low < high < 0.8
 
 
+def test_a_choice_may_be_added_to_noise_that_was_drawn_before():
+    text = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  z ~ geometric(x, 1/2) unbounded
+  output drawn
+  query c in {1, 3} fixed
+  output z + c > 2
+}
+check m: dp(ln 2)
+check m: epsilon = ln 2
+check m at x = 1: P>=1/3 [ X P>=1/2 [ X output = true ] ]
+check m at x = 1: P>=2/3 [ X !(P>=1/2 [ X output = true ]) ]
+"""
+    report = check_text(text)
+    assert verdicts(report) == verdicts(check_text(text.replace("z + c", "z + c * 1")))
+    assert verdicts(report)[:2] == ["holds", "holds"]
+
+
 def test_a_query_that_no_run_makes_has_no_choices():
     text = OPEN.replace("going ~", "if x > 5 { query d in 0..1 fixed } going ~")
     claims = "check m: P<=4/5 [ X output = x ]\ncheck m at d[1] = 0 : dp(9)\n"

@@ -2,7 +2,8 @@
 
 Where x is an input or a constant, the sum is noise centered x further: fewer numbers are told apart
 than where z is resolved (`tails.laws`), and all probabilities are the same. Its results are not
-those of z: where runs are compared draw by draw, z has to stay.
+those of z: where runs are compared draw by draw, z has to stay. (What an analyst has fixed is known
+when it is asked, which may be after the draw.)
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Names = frozenset[str]
 def with_centers_moved(mechanism: Mechanism, wide: Wide) -> Mechanism:
     """Return the mechanism where such noise is drawn around its other center."""
     flow, nodes = flow_of(mechanism, frozenset()), list(mechanism.nodes)
-    given = frozenset(cell for one in mechanism.inputs for cell in (one.name, *one.cells))
+    given = {cell for one in mechanism.inputs if not one.is_choice for cell in one.cells}
     for k in wide.arriving:
         match nodes[k]:
             case Sample(target=name, distribution=Parametric() as noise, within=None) as draw:
