@@ -1,8 +1,8 @@
 """The quantities a claim can name: a row for each word.
 
-A new quantity is a row here, the function that computes it (registered with `computes` or
-`tabulates` in `check/quantities/loss_values.py`, or in `CHANNEL_VALUES` of `decide_quantity.py`),
-and a line in `docs/language.md`.
+A new quantity is a row here, the function that computes it (in `COMPUTED` or `TABULATED` of
+`check/quantities/loss_values.py`, or in `CHANNEL_VALUES` of `decide_quantity.py`), and a line in
+`docs/language.md`.
 """
 
 from __future__ import annotations

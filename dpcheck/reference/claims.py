@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
@@ -31,9 +31,6 @@ STEPS = 50_000
 """Bounds the statements that are run for one answer: a second of time or so."""
 N_SAMPLED, N_NEIGHBORS = 4, 2
 """Inputs that are looked at where all of them are too many, and neighbors of each of these."""
-_NAMES = """epsilon delta renyi zcdp loss_tail accuracy tradeoff total_variation posterior_max
-posterior_min bayes_vulnerability min_entropy_leakage profile losses"""
-QUANTITIES = frozenset(_NAMES.split())
 WORDS = {-1: "less", 0: "equal", 1: "larger"}
 OPPOSITE = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 INFINITE = ("name", "inf")
@@ -173,8 +170,8 @@ class Question:
 
     # --- answers ---------------------------------------------------------------------------
 
-    def answer(self, tree: Tree) -> Answer:
-        """Return the answer to a claim."""
+    def answer(self, tree: Tree, words: Collection[str]) -> Answer:
+        """Return the answer to a claim; `words` are those of quantities."""
         match tree:
             case ("compare", _, (("call", name, _), *_)) if self.model.scope.of("fun", name):
                 pass
@@ -195,7 +192,7 @@ class Question:
                 is_met = sign(p - self.number(bound)) in TESTS[word]
                 return Answer(is_met, f"P = {number_text(p)}", self.covered)
             case ("compare", _, (("name" | "call", name, *_), *_)) | ("call", name, _) if (
-                name in QUANTITIES
+                name in words
             ):
                 raise NotCovered("this quantity")
         false = [point for point in self.selected if not self.truth(tree, point)]
@@ -249,11 +246,13 @@ def answer(
     claim: str,
     value: str | None = None,
     named: Sequence[str] = (),
+    words: Collection[str] = (),
 ) -> Answer:
     """Return the answer to a claim, or, with a value of its quantity, whether that is the value.
 
     Where all inputs are too much work, a sample of them is asked about, those that are `named`
-    among them. Raises `NotCovered`, or `WrongProgram` for a mistake in the program.
+    among them. `words` are those of all quantities, which are no symbols here. Raises `NotCovered`,
+    or `WrongProgram` for a mistake in the program.
     """
     tree, at = parsed(claim), None if condition is None else parsed(condition)
     if value is not None:
@@ -262,9 +261,9 @@ def answer(
     try:
         question = Question(target_of(target, loaded), at)
         question.pair_all()
-        return question.answer(tree)
+        return question.answer(tree, words)
     except TooLong:
         loaded.work.steps = STEPS
         question = Question(target_of(target, loaded), at)
         question.sample(named, len(claim))
-        return question.answer(tree)
+        return question.answer(tree, words)

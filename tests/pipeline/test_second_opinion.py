@@ -6,7 +6,9 @@ import json
 
 import pytest
 
+from dpcheck.check.quantities.loss_values import COMPUTED
 from dpcheck.cli import run
+from dpcheck.logic.quantities import QUANTITIES, QuantityWord
 from dpcheck.pipeline.evidence import second_opinion
 from dpcheck.reference import claims
 from dpcheck.reference.values import Work
@@ -65,6 +67,14 @@ def test_every_answer_says_what_was_covered_or_why_not(opinions):
     for power in ("10^9", "1/10^7"):
         text = texts[f"survey: dp({power} * ln 3)"]["text"]
         assert text == "a budget with a power or a root above 1,000,000"
+
+
+def test_a_quantity_that_is_a_row_and_a_function_is_no_symbol(opinions, monkeypatch):
+    monkeypatch.setitem(QUANTITIES, "advantage", QuantityWord("advantage", "losses"))
+    monkeypatch.setitem(COMPUTED, "advantage", COMPUTED["total_variation"])
+    text = "compute survey: advantage  check survey: advantage = 1/2  check survey: advantage < 1/4"
+    _, found, _ = opinions(MODEL + text)
+    assert found == [{"says": "not covered", "text": "this quantity"}] * 3
 
 
 def test_of_many_inputs_a_sample_is_asked_with_the_pair_that_violates(opinions):

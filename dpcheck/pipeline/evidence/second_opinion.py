@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from dpcheck.check.values.verdicts import Holds, Outcome, Undecided, Value, Violated
 from dpcheck.limits import RunLimits
+from dpcheck.logic.quantities import QUANTITIES
 from dpcheck.pipeline.sources.files import ModelPath, os_reason
 from dpcheck.records import replace
 from dpcheck.reference import Loaded, NotCovered, WrongProgram, answer, load
@@ -63,7 +64,7 @@ class SecondOpinions:
         asked = self._loaded, given.target, given.at, given.claim
         for value, expected in _questions(outcome):
             try:
-                found = answer(*asked, value, named)
+                found = answer(*asked, value, named, QUANTITIES)
             except NotCovered as reason:
                 opinion = (
                     opinion if opinion.word == "agrees" else Opinion("not covered", str(reason))
