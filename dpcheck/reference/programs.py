@@ -214,7 +214,7 @@ class Mechanism(Model):
                 return then, {**env, name: element}
             case ("left", *_):
                 return then, given_back(statement, env)
-            case ("break",):
+            case ("alone", ("name", "break")):
                 while then is not None and then.tree != ("end",):
                     if then.tree[0] == "left":
                         env = given_back(then.tree, env)

@@ -149,7 +149,7 @@ MEANINGS: dict[str, Callable[..., Tree]] = {
         (("repeat", ("..", ("constant", 1), times)),), None, block
     ),
     "another": lambda tree: (tree,),
-    "step": lambda place, sign, *value: (sign, place, *value) if sign else ("break",),
+    "step": lambda place, sign, *value: (sign or "alone", place, *value),
     "pattern": lambda _, names: ("pattern", names),
     "branch": lambda a, drawn, to: (None, a, to) if drawn is None else (a[1], drawn, to),
     "number": lambda text: ("constant", exact(text)),

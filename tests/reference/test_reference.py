@@ -439,6 +439,14 @@ def test_an_analyst_is_not_covered_even_where_a_condition_reads_the_choices(tmp_
         answer(load(tmp_path / "m.dpm", tmp_path), "m", "c[1] = a", "delta(0) = 1")
 
 
+@pytest.mark.parametrize("step", ["assume (x <= 1)", "assume", "assume[x]", "(1, 2)"])
+def test_a_step_that_is_no_statement_is_refused_and_no_break(step):
+    text = "mechanism m { input x in 0..1 adjacent all\n  for i in 1..2 { output i STEP } }"
+    assert Program(text.replace("STEP", "break")).rows() == [{(("1",), "stopped"): 1}] * 2
+    with pytest.raises((NotCovered, WrongProgram)):
+        Program(text.replace("STEP", step)).rows()
+
+
 def test_a_mistake_in_one_clause_is_not_hidden_by_another():
     text = "mechanism m { input x in 0..1 adjacent x = x' - 1 adjacent 1/(x' - 1) > 0 output x }"
     with pytest.raises(WrongProgram):
