@@ -183,7 +183,7 @@ _FUNCTIONS_ELSEWHERE = {
     "gdp": "a Gaussian trade-off curve has no exact form; `compute m: tradeoff` shows the curve",
     "d": "say the distance: `abs(x - x')`, `hamming(x, x')`, `l1(x, x')` or `linf(x, x')`",
     **dict.fromkeys(
-        ["symmetric_distance", "absolute_distance", "dist", "distance", "hamming_distance"],
+        ["symmetric_distance", "absolute_distance", "distance", "hamming_distance"],
         "distances are `abs(x - x')`, `hamming(x, x')`, `l1(x, x')` and `linf(x, x')`",
     ),
     "round": "it is `floor(x + 1/2)`",

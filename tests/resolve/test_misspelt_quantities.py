@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from dpcheck.diagnostics import names
 from dpcheck.diagnostics.names import UnknownFunction, UnknownName
+from dpcheck.logic.quantities import QUANTITIES
+from dpcheck.model.distributions import DISTRIBUTIONS
+from dpcheck.model.words import KEYWORDS
+from dpcheck.parse import slips
+from dpcheck.resolve.claims import elsewhere
+from dpcheck.resolve.expressions.expressions import BUILT_IN
 from tests.resolve.reading import resolved
 
 M = "mechanism m { input x in 0..1 adjacent all y ~ bernoulli(1/2) output y }\n"
@@ -44,3 +51,20 @@ def test_words_that_are_written_another_way_are_explained():
     assert found.help == "write `min_entropy_leakage`"
     (found,) = resolved("const a = True").mistakes
     assert found.help == "write `true`"
+
+
+@pytest.mark.parametrize(
+    ("hints", "elsewhere_in_texts"),
+    [
+        (names._NAMES_ELSEWHERE, ()),
+        (names._NOT_YET, ()),
+        (names._FUNCTIONS_ELSEWHERE, ()),
+        (slips.AT_TOP_LEVEL, ("var",)),  # a statement
+        (slips.IN_A_BLOCK, ()),
+        (slips.POLICY_WORDS, ("clamp",)),  # a function
+        (elsewhere.WORDS, [word for word, meant in elsewhere.WORDS.items() if word == meant]),
+    ],
+)
+def test_no_word_of_the_language_is_taken_for_one_of_another(hints, elsewhere_in_texts):
+    known = {*KEYWORDS, *QUANTITIES, *DISTRIBUTIONS, *BUILT_IN}
+    assert known.intersection(hints) == set(elsewhere_in_texts)
