@@ -25,6 +25,7 @@ from dpcheck.chain.sets import distinct
 from dpcheck.check.quantities.composed_bounds import decide_by_bounds
 from dpcheck.check.quantities.decide_quantity import decide_comparison, decide_on_losses
 from dpcheck.check.quantities.endless_claims import decide_by_prefixes, decide_endless, doubled
+from dpcheck.check.quantities.event_claims import why_infinite
 from dpcheck.check.quantities.grid_bounds import Composition, enclosed_sum, total
 from dpcheck.check.quantities.loss_values import KnownLosses, Measured, Side, sides_of
 from dpcheck.check.quantities.pair_losses import losses_of_all
@@ -237,7 +238,8 @@ def _outcome(claim: claims.Claim, evidence: ComposedEvidence, seen: SeenPairs) -
         case claims.PrivacyClaim() | claims.QuantityClaim() | claims.QuantityValue():
             decision = decide_event_claim(claim, evidence, seen, by_excess=True)
             assert decision.verdict is not None, "complete evidence decides"
-            return verdicts.Outcome(decision.verdict, *known.looked_at, decision.value)
+            beside = why_infinite(seen, decision, evidence)
+            return verdicts.Outcome(decision.verdict, *known.looked_at, decision.value, beside)
         case _:
             raise AssertionError("formulas are not asked about compositions")
 

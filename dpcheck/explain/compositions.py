@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import cmp_to_key
 
 from dpcheck.check.quantities.privacy import EventClaim, budget_of
-from dpcheck.check.values.amounts import bare, growth_amount, number_amount
+from dpcheck.check.values.amounts import INFINITE_EPSILON, bare, growth_amount, number_amount
 from dpcheck.check.values.verdicts import Counterexample, OutputSequence, Phrase, PhrasePart
 from dpcheck.exact import (
     Budget,
@@ -24,7 +24,7 @@ from dpcheck.exact import (
     multiply,
     power,
 )
-from dpcheck.explain.event_claims import asked_tight
+from dpcheck.explain.event_claims import ONE_SIDED, asked_tight
 from dpcheck.explain.explanation import (
     Explanation,
     Neighbors,
@@ -132,9 +132,13 @@ def explain_composition(
     n_runs = sum(times for _, _, times in subject.parts)
     note = f"{'both' if n_runs == 2 else f'all {n_runs}'} runs on the same input"
     kinds = _kinds(subject, example.states)
+    is_listed = all(kind.classes for kind in kinds)
+    reason = ONE_SIDED if is_listed else ""
     remarks: list[Remark] = []
+    if reason and quantity is not None and subject.value == INFINITE_EPSILON:
+        remarks.append(Remark("infinite", Phrase.of(reason)))
     text = str(example.event) if isinstance(example.event, Phrase) else ""
-    if subject.detail == "full" and all(kind.classes for kind in kinds):
+    if subject.detail == "full" and is_listed:
         has_rounded_losses = p.enclosure is not None or q.enclosure is not None
         if not has_rounded_losses and (delta != 0 or q.exact != "0"):
             text = _in_words(epsilon, kinds) or text
@@ -148,7 +152,7 @@ def explain_composition(
         remarks=tuple(remarks),
         tight=None
         if quantity is not None
-        else subject.part("tight", lambda: asked_tight(subject, epsilon, delta)),
+        else subject.part("tight", lambda: asked_tight(subject, epsilon, delta, reason)),
     )
 
 

@@ -56,6 +56,8 @@ from dpcheck.limits import Limits
 from dpcheck.logic import claims
 from dpcheck.records import replace
 
+ONE_SIDED = "outputs possible on one side only"
+"""Why ε is infinite where the outputs of runs are finitely many."""
 _LISTED = 4
 """Sequences of the worst pair that are listed where no rule says which they are."""
 
@@ -130,7 +132,7 @@ def _why_infinite(claim: claims.Claim, example: Counterexample, reason: str) -> 
 def _one_sided(run: TracedRun | None) -> str:
     """Return why an ε is infinite."""
     cut = f": the noise is cut at {run.cut}" if run is not None and run.cut else ""
-    return f"outputs possible on one side only{cut}"
+    return f"{ONE_SIDED}{cut}"
 
 
 def _attributed(shown: ShownPair, cells: InputCells, subject: Subject) -> dict[str, Any]:
@@ -214,8 +216,11 @@ def _least(name: str, amount: Amount, *, is_known: bool = True) -> list[PhrasePa
     return [Enough(amount, "<=", name, is_chance)] if is_known else [f"{name} >= ", amount]
 
 
-def asked_tight(subject: Subject, epsilon: Budget, delta: Number) -> Tight | None:
-    """Return the least ε at the claim's δ, and the least δ at its ε, as far as they are known."""
+def asked_tight(subject: Subject, epsilon: Budget, delta: Number, reason: str = "") -> Tight | None:
+    """Return the least ε at the claim's δ, and the least δ at its ε, as far as they are known.
+
+    An infinite ε has a reason, if that is known.
+    """
     span = subject.claim.span
     least_epsilon = subject.ask(claims.QuantityValue(claims.TightEpsilon(delta, span), span))
     least_delta = None
@@ -224,6 +229,7 @@ def asked_tight(subject: Subject, epsilon: Budget, delta: Number) -> Tight | Non
     parts: list[PhrasePart] = []
     if least_epsilon is not None:
         parts += _least(_name_of_epsilon(delta), least_epsilon)
+        parts += [f", {reason}"] if reason and least_epsilon.exact == "inf" else []
     if least_delta is not None:
         parts += ["; " * bool(parts), *_least(f"delta({exact_text(epsilon)})", least_delta)]
     return Tight(Phrase.of(*parts), least_epsilon, least_delta) if parts else None

@@ -87,6 +87,19 @@ class Line:
     file: str
     number: int
 
+    def text(self, home: str) -> str:
+        """Return the number of the line, with its file where it stands in another one.
+
+        >>> Line("a.dpm", 7).text("a.dpm"), Line("std/survey.dpm", 7).text("a.dpm")
+        ('7', 'survey:7')
+        """
+        return str(self.number) if self.file == home else f"{self.stem}:{self.number}"
+
+    @property
+    def stem(self) -> str:
+        """The name of the file without its folders and its end."""
+        return self.file.rpartition("/")[2].removesuffix(".dpm")
+
 
 @dataclass(frozen=True)
 class OutputStep:

@@ -119,8 +119,7 @@ def _failing(subject: Subject, nested: Nested) -> Inner | None:
     left, right = map(name, way[0] if is_program else way[-1])
     said: list[str | OutputSequence] = [f"{formula_text(formula)} is false"]
     if outputs:
-        origin = subject.explored.origin(way[-1][0])
-        line = "" if origin is None else f" (line {origin.line})"
+        line = subject.line_of(subject.explored.origin(way[-1][0]))
         said += [" after ", OutputSequence(outputs), f"{line}, {left} against {right}"]
         said.append(", equal draws")
     else:

@@ -328,8 +328,7 @@ def _told(
     """Return outputs, each with what is said of it, its line and its probability, and a run."""
     items: list[tuple[PhrasePart, ...]] = []
     for shown, walk, p in found[:_LISTED]:
-        origin = subject.explored.origin(walk.state)
-        line = "" if origin is None else f" (line {origin.line})"
+        line = subject.line_of(subject.explored.origin(walk.state))
         items.append((shown, f", {said(walk)}{line}: ", bare(p)))
     return _listed(label, items, len(found)), run_from(subject, found[0][0], state)
 

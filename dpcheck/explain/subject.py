@@ -11,12 +11,13 @@ from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.values.measures import Measures
 from dpcheck.check.values.verdicts import Amount
 from dpcheck.exact import TooLarge
-from dpcheck.explain.explanation import WANTED, Detail, Omission
+from dpcheck.explain.explanation import WANTED, Detail, Line, Omission
 from dpcheck.explore import Explored
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic.claims import At, Claim, QuantityValue
 from dpcheck.model.program import Mechanism, Target
 from dpcheck.records import dataclass, field
+from dpcheck.source import Span
 
 Found = TypeVar("Found")
 
@@ -59,6 +60,12 @@ class Subject:
     def selected(self) -> IntArray:
         """The states that the claim is about, [n_selected]."""
         return selected_states(self.truths, self.at)
+
+    def line_of(self, span: Span | None) -> str:
+        """Return ` (line 7)` of a statement, ` (line survey:7)` of one in another file."""
+        if span is None:
+            return ""
+        return f" (line {Line(span.source.name, span.line).text(self.claim.span.source.name)})"
 
     def part(self, name: Omission, make: Callable[[], Found]) -> Found | None:
         """Return a part of the explanation, None where it is not wanted, too much, or has a bug."""

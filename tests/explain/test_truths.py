@@ -504,6 +504,59 @@ def test_where_the_right_side_does_not_end_a_run_says_so(tmp_path):
     assert re.search(r"the end +- +right never gets here \(line 5\)\n", answer_text(answer))
 
 
+def test_an_infinite_budget_of_a_composition_says_why(tmp_path):
+    text = f"""mechanism m {{{TWO} y ~ uniform(x..x+3) output y }}
+    check compose(m, 2): dp(1, 1/48)
+    check compose(m, 2): epsilon(1/48) <= 1
+    compute compose(m, 2): epsilon(1/48)"""
+    tight, value, computed = answers(text, tmp_path)
+    why = "outputs possible on one side only"
+    assert str(tight.explanation.tight.text).startswith(f"epsilon(1/48) = inf, {why}; delta(1) = ")
+    assert ("infinite", why) in [(e.label, str(e.text)) for e in value.explanation.remarks]
+    (beside,) = computed.outcome.beside
+    assert str(beside.text) == "some outputs are possible from x = 0, and not from x = 1"
+
+
+LIBRARY = """mechanism ended {
+  input x in 0..1
+  adjacent all
+  for i in 0..x {
+    noise ~ bernoulli(1/3)
+    output noise
+  }
+}
+mechanism later {
+  input x in 0..1
+  adjacent all
+  y ~ bernoulli(1/2)
+  output y
+  z ~ {0: 2/3 - x/3, 1: 1/3 + x/3}
+  output z
+}
+"""
+
+
+def test_a_line_of_another_file_is_told_with_that_file(tmp_path):
+    (tmp_path / "lib.dpm").write_text(LIBRARY, "utf-8")
+    text = """import "lib.dpm"
+    check ended: dp(1)
+    check later: P>=1 [ X D{0} [ X output = 1 ] ]
+    check later: E>=1/2 [ output(2) ]"""
+    end, inner, mean = explained(text, tmp_path)
+    assert end.run.steps[-1].note == "right never gets here (line lib:4)"
+    assert "after true (line lib:13), " in str(inner.inner.text)
+    assert "(line lib:15): " in str(mean.remarks[-1].text)
+    (here,) = explained(f"{LIBRARY}check ended: dp(1)", tmp_path)
+    assert here.run.steps[-1].note == "right never gets here (line 4)"
+
+
+def test_a_record_is_kept_on_the_line_of_its_input(tmp_path):
+    text = f"""mechanism m {{{TWO} y ~ bernoulli(1/3 + x/3) output y }}
+    check subsample(m, 1/2): epsilon <= 3
+    check subsample(m, 1/2): dp(1/10)"""
+    assert [step.line.number for step in explained(text, tmp_path)[0].run.steps][:2] == [2, 4]
+
+
 def test_where_no_budget_is_enough_an_output_shows_it(tmp_path):
     text = f"""mechanism m {{{TWO}
       noise ~ geometric(0, 1/2) clamped -4..4

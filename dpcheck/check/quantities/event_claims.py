@@ -41,26 +41,27 @@ def decide_on_sequences(
         seen.coverage(n_listed(evidence)),
         _vacuity(evidence, len(seen.pairs)),
         decision.value,
-        (*_closest(claim, seen, decision, evidence), *_why_infinite(seen, decision, evidence)),
+        (*_closest(claim, seen, decision, evidence), *why_infinite(seen, decision, evidence)),
         strategy=_strategy(decision, evidence),
     )
 
 
-def _why_infinite(
+def why_infinite(
     seen: SeenPairs, decision: privacy.Decision, evidence: Evidence
 ) -> tuple[verdicts.Beside, ...]:
     """Return an output that is possible on one side only, where that makes an ε infinite."""
     shown, value = decision.shown, decision.value
     if isinstance(decision.verdict, verdicts.Violated) or value is None or value.exact != "inf":
         return ()
-    if shown is None or shown.gap is None or not isinstance(evidence, TableEvidence):
+    if shown is None or shown.gap is None:
         return ()
     left, right = seen.names(shown.gap.pair, is_forward=shown.gap.is_forward)
-    (outputs, _, _), *_ = evidence.event_text(shown.gap, shown.factor).runs
-    said = f" is possible from {left}, and not from {right}"
-    return (
-        verdicts.Beside(verdicts.Phrase.of("output " * (len(outputs.outputs) == 1), outputs, said)),
-    )
+    there = f"possible from {left}, and not from {right}"
+    told: tuple[verdicts.PhrasePart, ...] = ("some outputs are ", there)
+    if isinstance(evidence, TableEvidence):
+        (outputs, _, _), *_ = evidence.event_text(shown.gap, shown.factor).runs
+        told = "output " * (len(outputs.outputs) == 1), outputs, " is ", there
+    return (verdicts.Beside(verdicts.Phrase.of(*told)),)
 
 
 def _closest(

@@ -78,7 +78,7 @@ def _of_program(
     if any(runs.nodes[node] != written[node] for node in ends_drawn):
         return None  # an end stands for numbers further out, too
     begin = runs.begin(left), None if right is None else runs.begin(right)
-    steps, is_same = _priced(runs, found, found, begin)
+    steps, is_same = _priced(subject, runs, (found, found), begin)
     elsewhere, cut = None, ""
     if right is not None and known[1] == 0:
         with suppress(Fault):  # of a program that is not made for other noise
@@ -86,7 +86,7 @@ def _of_program(
     elif right is not None and not is_same:
         elsewhere = runs.best(right, shown)
         if elsewhere is not None and _nodes(elsewhere) == _nodes(found):
-            steps, _ = _priced(runs, found, elsewhere, begin)
+            steps, _ = _priced(subject, runs, (found, elsewhere), begin)
             elsewhere = None
     return TracedRun(
         number_amount(divide(found.probability, known[0])),
@@ -197,22 +197,22 @@ def _nodes(found: FoundRun) -> list[int]:
 
 
 def _priced(
+    subject: Subject,
     runs: ProgramRuns,
-    found: FoundRun,
-    followed: FoundRun,
+    found: tuple[FoundRun, FoundRun],
     begin: tuple[Place | None, Place | None],
 ) -> tuple[list[RunStep], bool]:
     """Return the steps with what they cost on both sides, and whether the right takes them all.
 
-    On the right the values are those that are `followed`. Where the left ends it ends as well.
+    On the right the values are those of the second run found. Where the left ends it ends as well.
     """
     left, right = begin
     steps: list[RunStep] = []
-    for step, own in zip(found.steps, followed.steps, strict=True):
+    for step, own in zip(*(each.steps for each in found), strict=True):
         assert left is not None, "the left's own run is followed"
         made = _plain(runs, step)
         if right is not None and right.node != left.node:
-            note = _parting(runs, left, right)
+            note = _parting(subject, runs, left, right)
             made, right = replace(made, reads=_different(runs, left, right), note=note), None
         elif right is not None:
             made = _step(runs, made, (step, own), left, right)
@@ -222,14 +222,15 @@ def _priced(
         left = runs.after(left, step.value)
     if left is None or right is None or runs.kind(left) != "end" or runs.kind(right) == "end":
         return steps, right is not None
-    return [*steps, RunStep(None, "end", "", "the end", note=_parting(runs, left, right))], False
+    note = _parting(subject, runs, left, right)
+    return [*steps, RunStep(None, "end", "", "the end", note=note)], False
 
 
-def _parting(runs: ProgramRuns, left: Place, right: Place) -> str:
+def _parting(subject: Subject, runs: ProgramRuns, left: Place, right: Place) -> str:
     """Return where the right side went another way."""
     for (node, on_left), (_, on_right) in zip(left.branches, right.branches, strict=False):
         if on_left != on_right:
-            return f"right never gets here (line {runs.nodes[node].span.line})"
+            return f"right never gets here{subject.line_of(runs.nodes[node].span)}"
     return "right never gets here"
 
 

@@ -86,29 +86,16 @@ def _row(cells: Sequence[str], widths: Sequence[int], *, is_numbered: bool) -> s
     return _GAP.join(padded).rstrip()
 
 
-def line_text(line: Line, file: str) -> str:
-    """Return the number of a line, with its file where it stands in another one.
-
-    >>> line_text(Line("a.dpm", 7), "a.dpm"), line_text(Line("std/survey.dpm", 7), "a.dpm")
-    ('7', 'survey:7')
-    """
-    return str(line.number) if line.file == file else f"{_stem(line.file)}:{line.number}"
-
-
-def _stem(file: str) -> str:
-    return file.rpartition("/")[2].removesuffix(".dpm")
-
-
 def _home(lines: Iterable[Line | None], file: str) -> tuple[str, list[str]]:
     """Return the file that all lines are of, if it is one, and a heading if it is another file.
 
     Numbers alone then say which line it is; else other files stand beside them.
     """
-    files = {line.file for line in lines if line is not None}
-    if len(files) != 1 or file in files:
+    stems = {line.file: line.stem for line in lines if line is not None}
+    if len(stems) != 1 or file in stems:
         return file, []
-    (home,) = files
-    return home, [f"lines of {_stem(home)}"]
+    ((home, stem),) = stems.items()
+    return home, [f"lines of {stem}"]
 
 
 def by_output_rows(steps: Sequence[OutputStep], file: str, room: int) -> list[str]:
@@ -123,7 +110,7 @@ def by_output_rows(steps: Sequence[OutputStep], file: str, room: int) -> list[st
         n_outputs += step.query is None
         if step.left.exact == step.right.exact == "1":
             continue
-        lines = ", ".join(line_text(line, home) for line in step.lines)
+        lines = ", ".join(line.text(home) for line in step.lines)
         number = "" if step.query else f"{n_outputs} = "
         shown = "the end" if step.shown is None else f"{number}{step.shown}"
         chances = number_text(step.left), number_text(step.right)
@@ -223,7 +210,7 @@ def _n_equal(rows: Sequence[Cells], size: int) -> int:
 
 def _step_cells(step: RunStep, file: str, *, is_possible: bool) -> Cells:
     """Return the cells of a step; the outputs may be possible on the right though it is not."""
-    line = "" if step.line is None else line_text(step.line, file)
+    line = "" if step.line is None else step.line.text(file)
     match step.kind:
         case "draw":
             said = f"{step.variable} = {step.value}"
@@ -260,7 +247,7 @@ def _listed(steps: Sequence[RunStep], file: str, *, has_prices: bool = False) ->
     """Return steps in one sentence, each with its line, and how probable it is."""
     texts = []
     for step in steps:
-        said = [] if step.line is None else [f"line {line_text(step.line, file)}"]
+        said = [] if step.line is None else [f"line {step.line.text(file)}"]
         said += [{2: "twice"}.get(step.times, f"{step.times} times")] * (step.times > 1)
         said += [number_text(step.left)] if has_prices and step.left is not None else []
         draw = f"{step.variable} = " if step.kind == "draw" else ""

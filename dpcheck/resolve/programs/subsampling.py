@@ -55,7 +55,7 @@ def sample_of_records(
             cells, records = list(cell_names(new, shape.indices)), list(held.variable.cells)
             sample = ArrayVar(new, held.variable.lo, tuple(cells), held.span)
         for one, of in zip(cells, records, strict=True):
-            steps.append(_draw(one, Var(of, span), kept, span))
+            steps.append(_draw(one, Var(of, span), kept, shape.declared.name.span))
         scope = scope.bound(shape.name, Held(sample, "input", held.span))
         if shape.declared.where is not None:
             condition = expression(shape.declared.where, scope)
