@@ -22,7 +22,7 @@ MAX_STATES = 100_000
 MAX_EDGES = 2_000_000
 """A certificate of more rows, or edges, is not written."""
 MAX_LENGTH = 5_000
-"""`verify` follows runs by recursion."""
+"""`verify` visits the states of every step: 400 of each of 4,900 take it 1.5 s."""
 MAX_SEQUENCES = 2_000_000
 """Bounds what `verify` keeps of all laws: some 300 MB."""
 MAX_PRODUCTS = 30_000_000
