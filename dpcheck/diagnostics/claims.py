@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.logic.quantities import QUANTITIES, listed, words_where
+from dpcheck.diagnostics.mistakes import CODE, Mistake, listed
+from dpcheck.logic.quantities import QUANTITIES, words_where
 from dpcheck.source import Span
 
 _MAY_BE_INFINITE = [row.word for row in QUANTITIES.values() if row.may_be_infinite]
@@ -197,8 +197,8 @@ class NotABound(Mistake, code="DP610"):
 
     title_text = "`{self.quantity}` cannot be compared with {self.value}"
     explanation = f"""\
-{listed(words_where(value="budget"))} are compared with budgets such as `ln 3`,
-all other quantities with numbers, {listed(_MAY_BE_INFINITE)} also with `inf`.
+{listed(words_where(value="budget"), "and", CODE)} are compared with budgets such as `ln 3`,
+all other quantities with numbers, {listed(_MAY_BE_INFINITE, "and", CODE)} also with `inf`.
 
 Wrong: check survey: epsilon = Y
 Right: check survey: epsilon = ln 3

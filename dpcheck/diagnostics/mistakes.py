@@ -124,6 +124,20 @@ class _Short:
         return shortened(value if isinstance(value, str) else exact_text(value))
 
 
+CODE = "`{}`"
+"""The form of a word of the language in a sentence."""
+
+
+def listed(words: Iterable[str], conjunction: str = "or", form: str = "{}") -> str:
+    """Return words as a sentence lists them, each in some form.
+
+    >>> listed(["clamped"]), listed(["renyi", "zcdp", "accuracy"], "and", CODE)
+    ('clamped', '`renyi`, `zcdp` and `accuracy`')
+    """
+    *first, last = map(form.format, words)
+    return f"{', '.join(first)} {conjunction} {last}" if first else last
+
+
 def has_errors(mistakes: Iterable[Mistake]) -> bool:
     """Return whether some of the mistakes are worse than warnings."""
     return any(mistake.severity == "error" for mistake in mistakes)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.mistakes import CODE, Mistake, listed
 from dpcheck.diagnostics.runs import RunMistake
-from dpcheck.logic.quantities import QUANTITIES, listed, words_where
+from dpcheck.logic.quantities import QUANTITIES, words_where
 
 _TABLES = {row.word: row.one_value for row in QUANTITIES.values() if row.one_value}
 _OF_OUTPUTS = words_where(of="errors") + words_where(of="channel")
@@ -42,8 +42,8 @@ class TableInComparison(Mistake, code="DP621"):
     title_text = "`{self.quantity}` is a function, and a bound is for one of its values"
     help_text = "compare `{self.instead}`, or `compute` the table"
     explanation = f"""\
-{listed(_TABLES)} without arguments are functions, reported as tables. One value of
-such a function is a number: {listed(_TABLES.values())}.
+{listed(_TABLES, "and", CODE)} without arguments are functions, reported as tables. One value of
+such a function is a number: {listed(_TABLES.values(), "and", CODE)}.
 
 Wrong: check survey: profile <= 1/4
 Right: check survey: delta(ln 2) <= 1/4
@@ -60,7 +60,7 @@ class BudgetAgainstNumber(Mistake, code="DP625"):
     title_text = "`{self.budget}` is a budget and `{self.number}` a number: they do not compare"
     help_text = "compare each with a bound of its own, in two claims"
     explanation = f"""\
-{listed(words_where(value="budget"))} are budgets, all other quantities are numbers
+{listed(words_where(value="budget"), "and", CODE)} are budgets, all other quantities are numbers
 such as probabilities. Two quantities of one target can be compared where both are of one kind.
 
 Wrong: check survey: epsilon >= delta(0)
@@ -163,7 +163,7 @@ class NotOfArrangement(Mistake, code="DP623"):
     explanation = f"""\
 A composition is computed from the output distributions of its parts, without building its chain.
 It has privacy losses (`dp`, `epsilon`, `delta`, `renyi`, `profile`, ...), but no runs for formulas,
-and no outputs for {listed(_OF_OUTPUTS, "or")}.
+and no outputs for {listed(_OF_OUTPUTS, "or", CODE)}.
 A nested D in a `group` would need neighbors of later states, which are known for neighboring inputs
 only.
 

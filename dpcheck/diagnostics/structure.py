@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from dpcheck.diagnostics.mistakes import Label, Mistake
+from dpcheck.diagnostics.mistakes import CODE, Label, Mistake, listed
 from dpcheck.diagnostics.runs import RunMistake
-from dpcheck.model.distributions import DISTRIBUTIONS, POLICIES, PolicyKind, listed
+from dpcheck.model.distributions import DISTRIBUTIONS, POLICIES, PolicyKind
 from dpcheck.source import Span
 
-_WITH_TAILS = listed(tuple(row.word for row in DISTRIBUTIONS.values() if row.policies), "and")
+_WITH_TAILS = listed((row.word for row in DISTRIBUTIONS.values() if row.policies), "and")
 
 
 _STREAMS: Final = """\
@@ -64,11 +64,11 @@ Right: y ~ geometric(x, 1/2) clamped 0..5
     @property
     def help(self) -> str | None:
         if len(self.policies) < len(POLICIES):
-            exact = listed(tuple(f"`{policy} lo..hi`" for policy in self.policies), "or")
-            policies = listed(tuple(f"`{policy}`" for policy in POLICIES), "and")
+            exact = listed(self.policies, form="`{} lo..hi`")
+            policies = listed(POLICIES, "and", CODE)
             only = "the only one" if len(self.policies) == 1 else "the only ones"
             return f"write {exact} after it (of {policies} {only} with exact values here)"
-        policies = listed(tuple(f"`{policy} lo..hi`" for policy in POLICIES), "or")
+        policies = listed(POLICIES, form="`{} lo..hi`")
         return f"write one of {policies} after it, or `unbounded`"
 
 
@@ -91,7 +91,7 @@ Right: y ~ gaussian(x, 1/2) conditioned 0..5
     @property
     def help(self) -> str | None:
         span = " lo..hi" if self.policy == "unbounded" else ""  # else one stands there
-        known = listed(tuple(f"`{policy}{span}`" for policy in self.policies), "or")
+        known = listed(self.policies, form=f"`{{}}{span}`")
         return f"write {known} in place of `{self.policy}`"
 
 
@@ -297,7 +297,7 @@ Right: input b[1..3] in 0..1   ...   var a[1..3] := b
 
 # --- noise without bounds ---------------------------------------------------------------------
 
-_POLICIES: Final = listed(tuple(f"`{policy} lo..hi`" for policy in POLICIES), "or")
+_POLICIES: Final = listed(POLICIES, form="`{} lo..hi`")
 
 
 class ComputedWithUnbounded(Mistake, code="DP540"):

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from dpcheck.diagnostics.mistakes import Label, Mistake
+from dpcheck.diagnostics.mistakes import Label, Mistake, listed
 from dpcheck.source import Span
-
-
-def _listed(parts: tuple[str, ...]) -> str:
-    """Join words as a sentence does: `a`, `a or b`, `a, b or c`."""
-    return " or ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
 class Unexpected(Mistake, code="DP101"):
@@ -29,7 +24,7 @@ Right: check survey: dp(ln 3)
 
     @property
     def title(self) -> str:
-        return f"expected {_listed(self.expected)}, found {self.found}"
+        return f"expected {listed(self.expected)}, found {self.found}"
 
 
 class UnclosedBracket(Mistake, code="DP102"):

@@ -7,7 +7,6 @@ A new quantity is a row here, the function that computes it (in `COMPUTED` or `T
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final, Literal
 
 from dpcheck.records import dataclass
@@ -131,13 +130,3 @@ def words_where(*, of: str | None = None, value: str | None = None) -> list[str]
     """Return the words of the rows with the given `of` and `value`."""
     rows = (row for row in _ROWS if of in (None, row.of) and value in (None, row.value))
     return [row.word for row in rows]
-
-
-def listed(words: Iterable[str], conjunction: str = "and") -> str:
-    """Return words as a sentence lists them.
-
-    >>> listed(["renyi", "zcdp", "accuracy"])
-    '`renyi`, `zcdp` and `accuracy`'
-    """
-    *first, last = (f"`{word}`" for word in words)
-    return f"{', '.join(first)} {conjunction} {last}" if first else last

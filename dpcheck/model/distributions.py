@@ -53,8 +53,8 @@ class BuiltIn:
     word: str
     parameters: tuple[Parameter, ...]
     draws: Literal["Boolean", "number", "element"]
-    policies: tuple[PolicyKind, ...]
-    domain: str
+    policies: tuple[PolicyKind, ...] = ()
+    domain: str = ""
     may_be_unbounded: bool = False
 
     @property
@@ -66,20 +66,8 @@ class BuiltIn:
 _LAPLACE_SCALE: Final = "write `exp(-1/{factor})` for noise of scale {given}"
 
 _ROWS: Final = (
-    BuiltIn(
-        word="bernoulli",
-        parameters=(Parameter("p", "probability", "the probability"),),
-        draws="Boolean",
-        policies=(),
-        domain="",
-    ),
-    BuiltIn(
-        word="uniform",
-        parameters=(Parameter("S", "set", "`uniform`"),),
-        draws="element",
-        policies=(),
-        domain="",
-    ),
+    BuiltIn("bernoulli", (Parameter("p", "probability", "the probability"),), "Boolean"),
+    BuiltIn("uniform", (Parameter("S", "set", "`uniform`"),), "element"),
     BuiltIn(
         word="binomial",
         parameters=(
@@ -87,7 +75,6 @@ _ROWS: Final = (
             Parameter("p", "probability", "the probability"),
         ),
         draws="number",
-        policies=(),
         domain="an integer n >= 0 and 0 <= p <= 1",
     ),
     BuiltIn(
@@ -129,13 +116,3 @@ _ROWS: Final = (
 
 DISTRIBUTIONS: Final[Mapping[str, BuiltIn]] = {row.word: row for row in _ROWS}
 """The built-in distributions by their words."""
-
-
-def listed(words: tuple[str, ...], conjunction: str) -> str:
-    """Return words as a list in a sentence.
-
-    >>> listed(("clamped",), "or"), listed(("clamped", "folded", "wrapped"), "or")
-    ('clamped', 'clamped, folded or wrapped')
-    """
-    *first, last = words
-    return f"{', '.join(first)} {conjunction} {last}" if first else last
