@@ -109,21 +109,19 @@ def _private(subject: Subject, formula: f.Private, failing: IntArray) -> Explana
     pairs = truths.pairs_at(failing)
     gaps = gaps_of(truths, formula.path, truths.violating(formula, pairs))
     shown = _smallest(gaps, cells, formula)
-    made = Explanation(
-        neighbors=cells.neighbors(shown.left, shown.right),
-        event=Phrase.of(formula_text(formula.path)),
-        inequality=inequality_of(shown.p, shown.q, formula.epsilon, formula.delta),
-        tight=subject.part("tight", lambda: _tight(formula, gaps)),
-    )
-    inner = subject.part("inner", lambda: inner_of(subject, formula.path))
+    tight = subject.part("tight", lambda: _tight(formula, gaps))
+    inner, _ = subject.part("inner", lambda: inner_of(subject, formula.path)) or (None, None)
     n_pairs = len(truths.pairs_at(subject.selected))
     pair = shown.left, shown.right
     runs, run = deciding_runs(subject, formula.path, pair, "event")
-    return replace(
-        made,
-        inner=None if inner is None else inner.shown,
+    return Explanation(
+        neighbors=cells.neighbors(*pair),
+        event=Phrase.of(formula_text(formula.path)),
+        inequality=inequality_of(shown.p, shown.q, formula.epsilon, formula.delta),
         runs=runs,
         run=run,
+        inner=inner,
+        tight=tight,
         others=Others(len(gaps), n_pairs, True) if n_pairs > 1 else None,
     )
 
@@ -202,13 +200,12 @@ def _probability(subject: Subject, formula: f.ProbabilityIs, selected: IntArray)
     chances = subject.truths.probabilities(formula.path, selected)
     found = _outside(subject, "P", formula.relations, chances)
     runs, run = deciding_runs(subject, formula.path, (found.state,), found.side)
-    inner = subject.part("inner", lambda: inner_of(subject, formula.path))
-    least = None if inner is None else inner.least
+    inner, least = subject.part("inner", lambda: inner_of(subject, formula.path)) or (None, None)
     return Explanation(
         remarks=found.remarks,
         runs=runs,
         run=run,
-        inner=None if inner is None else inner.shown,
+        inner=inner,
         tight=found.tight if least is None else Tight(least),
     )
 

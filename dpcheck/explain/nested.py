@@ -40,14 +40,6 @@ Node = TypeVar("Node")
 
 
 @dataclass(frozen=True)
-class FoundInner:
-    """The nested D that fails, where, and the least ε with which the claim holds, if one does."""
-
-    shown: Inner
-    least: Phrase | None
-
-
-@dataclass(frozen=True)
 class Nested:
     """A D within a formula, and when it is asked.
 
@@ -59,10 +51,11 @@ class Nested:
     sign: int
 
 
-def inner_of(subject: Subject, path: f.PathFormula) -> FoundInner | None:
-    """Return the first D within a path formula that fails at a pair that runs reach.
+def inner_of(subject: Subject, path: f.PathFormula) -> tuple[Inner, Phrase | None] | None:
+    """Return the first D within a path formula that fails at a pair that runs reach, and where.
 
-    Those whose truth the formula can only lose by are left out.
+    Beside it stands the least ε with which the claim holds, if one does. Those whose truth the
+    formula can only lose by are left out.
     """
     for nested in _privates(path, (0, 0), 1):
         if nested.sign < 0:
@@ -71,7 +64,7 @@ def inner_of(subject: Subject, path: f.PathFormula) -> FoundInner | None:
         if found is not None:
             is_formula = nested.sign > 0 and isinstance(subject.claim, FormulaClaim)
             least = _least(subject, nested.formula) if is_formula else None
-            return FoundInner(found, least)
+            return found, least
     return None
 
 
