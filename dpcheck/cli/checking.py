@@ -94,7 +94,10 @@ def checked(paths: Sequence[str], options: Options, report: Report) -> int:
         has_written.append(_has_recorded(report, summary))
     if "github" in forms:
         has_written.append(_has_summarized(summary))
-    return _ended(summary) or (0 if all(has_written) else CANNOT_WRITE)
+    if summary.is_interrupted:
+        say("interrupted; the results above are complete as far as they go")
+        return signals.status()
+    return summary.exit_status or (0 if all(has_written) else CANNOT_WRITE)
 
 
 def cache_directory(named: str | None = None) -> Path:
@@ -197,10 +200,8 @@ def _has_witnessed(directory: str, summary: Summary) -> bool:
 
     witnesses = [each.witness for each in summary.answers if each.witness is not None]
     refused = written_witnesses(directory, [(each.name, each.text) for each in witnesses])
-    if refused is None:
-        files = "1 witness" if len(witnesses) == 1 else f"{len(witnesses)} witnesses"
-        say(f"wrote {files} into {visible(directory)}")
-    return refused is None or _has_refused(refused)
+    files = "1 witness" if len(witnesses) == 1 else f"{len(witnesses)} witnesses"
+    return _is_said(f"wrote {files} into {visible(directory)}", refused)
 
 
 def _has_summarized(summary: Summary) -> bool:
@@ -226,15 +227,16 @@ def has_written(file: str, text: str, *, head: str | None = None, is_plain: bool
     from dpcheck.pipeline.sources.library import written_over_own
 
     refused = written_over_own(file, text, head=head, is_plain=is_plain)
+    return _is_said(f"wrote {visible(file)}", refused)
+
+
+def _is_said(written: str, refused: Mistake | None) -> bool:
+    """Say what was written, or complain of why it was not; return whether it was."""
     if refused is None:
-        say(f"wrote {visible(file)}")
-    return refused is None or _has_refused(refused)
-
-
-def _has_refused(refused: Mistake) -> bool:
-    """Complain about a file that was not written; return False, that it was not."""
-    complain([refused])
-    return False
+        say(written)
+    else:
+        complain([refused])
+    return refused is None
 
 
 def complain(mistakes: Iterable[Mistake]) -> None:
@@ -361,13 +363,6 @@ def _shortened(events: Iterable[Event], options: Options) -> Iterator[Event]:
                 yield replace(event, explanation=event.explanation.in_short)
                 continue
         yield event
-
-
-def _ended(summary: Summary) -> int:
-    if summary.is_interrupted:
-        say("interrupted; the results above are complete as far as they go")
-        return signals.status()
-    return summary.exit_status
 
 
 def say(text: str) -> None:

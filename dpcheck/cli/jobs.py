@@ -45,7 +45,7 @@ def jobs_events(
     pieces = [_Piece(path, Part(k, n_parts), for_each) for path in paths for k in range(n_parts)]
     read: dict[str, FileRead] = {}
     is_sound, n_over = not mistakes, 0
-    works = [piece.work(ends) for piece in pieces]
+    works = [Work[Event](piece.events, *ends) for piece in pieces]
     for number, event in in_order(works, options.jobs, options.limits, tell):
         if isinstance(event, Over):
             n_over = number + 1
@@ -74,11 +74,7 @@ class _Piece:
     _before: tuple[Event, ...] = ()
     _is_read: bool = False
 
-    def work(self, ends: Ends) -> Work[Event]:
-        """Return the work on it."""
-        return Work(self._events, *ends)
-
-    def _events(self, told: Sequence[Event]) -> Iterator[Event]:
+    def events(self, told: Sequence[Event]) -> Iterator[Event]:
         """Yield what is found after what was told before."""
         if told and isinstance(told[-1], FileDone):
             return

@@ -39,7 +39,7 @@ WRITERS: Final = {".csv": sweep_csv, ".json": sweep_json, ".html": sweep_html}
 def sweep(asked: Asked, output: str | None, place: Place) -> int:
     """Answer a sweep; write its table, and the file that is asked for. Return the exit status."""
     if output is not None and Path(output).suffix not in WRITERS:
-        return _refused([UnknownKindOfOutput(None, output)])
+        return _refused(UnknownKindOfOutput(None, output))
     n_bytes = asked.limits.max_memory
     free = available_memory()
     if place.on is None and n_bytes is not None and free is not None:
@@ -50,20 +50,18 @@ def sweep(asked: Asked, output: str | None, place: Place) -> int:
         return 2
     kept = None if output is None else _Kept.of(f"{output}.units")
     if isinstance(kept, Mistake):
-        return _refused([kept])
+        return _refused(kept)
     known = {} if kept is None else kept.results
     rows = [SweepRow(unit.values, unit.content, known.get(unit.content)) for unit in plan.units]
-    refused = _written(plan, rows, output)
-    if refused is not None:
-        return _refused([refused])
+    if (refused := _written(plan, rows, output)) is not None:
+        return _refused(refused)
     try:
         is_complete = _answered(plan, rows, kept, place)
     except Unreachable as reason:
-        return _refused([reason.mistake])
+        return _refused(reason.mistake)
     show(sweep_lines(_sweep(plan, rows)))
-    refused = _written(plan, rows, output)
-    if refused is not None:
-        return _refused([refused])
+    if (refused := _written(plan, rows, output)) is not None:
+        return _refused(refused)
     if not is_complete:
         say("interrupted; the answers above are complete as far as they go")
         return status()
@@ -82,8 +80,8 @@ def _written(plan: Plan, rows: Sequence[SweepRow], output: str | None) -> Mistak
     return written_over_own(output, write(_sweep(plan, rows), __version__))
 
 
-def _refused(mistakes: Sequence[Mistake]) -> int:
-    complain(mistakes)
+def _refused(mistake: Mistake) -> int:
+    complain([mistake])
     return 2
 
 

@@ -163,14 +163,12 @@ Claim = (
 def quantities_of(claim: Claim) -> tuple[Quantity, ...]:
     """Return the quantities that a claim reports or compares: one, or two with each other."""
     match claim:
-        case QuantityClaim(quantity=one) | QuantityValue(quantity=one):
-            return (one,)
-        case ExpectationClaim(quantity=one):
-            return (one,)
         case QuantityComparison(left=left, right=right):
             return left, right
-        case _:
+        case FormulaClaim() | PrivacyClaim():
             return ()
+        case _:
+            return (claim.quantity,)
 
 
 def is_pure(claim: Claim) -> bool:

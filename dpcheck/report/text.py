@@ -208,8 +208,11 @@ def values_text(answer: Answer) -> str:
 
 
 def _values_that_fail(known: verdicts.AllValues) -> str:
+    texts = [interval.text for interval in known.fails_for[:_INTERVALS_SHOWN]]
+    n_more = len(known.fails_for) - len(texts)
+    more = f" and {n_more} more" if n_more else ""
     least = "" if known.is_exact else " at least"
-    return f"{known.param} in {_intervals(known)}{least}"
+    return f"{known.param} in {' and '.join(texts)}{more}{least}"
 
 
 def _value_rows(answer: Answer) -> list[Row]:
@@ -233,12 +236,6 @@ def _roots(known: verdicts.AllValues) -> list[str]:
         if end.equation is not None
     }
     return [f"{text} is a root of {notation.equation_text(root)}" for text, root in roots.items()]
-
-
-def _intervals(known: verdicts.AllValues) -> str:
-    texts = [interval.text for interval in known.fails_for[:_INTERVALS_SHOWN]]
-    n_more = len(known.fails_for) - len(texts)
-    return " and ".join(texts) + (f" and {n_more} more" if n_more else "")
 
 
 def _beside(answer: Answer) -> tuple[Piece, ...]:
