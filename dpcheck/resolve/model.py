@@ -494,7 +494,7 @@ def _is_reversed(question: surface.Question, scope: scopes.Scope) -> bool:
             pass
         case _:
             return False
-    if target.name.name in scope.file.visible or name not in _target_names(scope.file):
+    if target.name.name in scope.file.visible or name not in scope.file.names_of(TargetItem):
         return False
     span = target.span.to(claimed.span)
     scope.report(ForeignSpelling(span, span.text, f"{claimed.span.text}: {target.span.text}"))
@@ -557,10 +557,6 @@ def _target_of(
         for key, argument in named.items()
     }
     return file, declaration, {**given, **scope.session.given}
-
-
-def _target_names(file: scopes.File) -> list[str]:
-    return [name for name, (_, found) in file.visible.items() if isinstance(found, TargetItem)]
 
 
 def _reader(

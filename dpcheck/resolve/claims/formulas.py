@@ -565,8 +565,7 @@ def _is_bare(name: str, scope: Scope) -> bool:
 def taken_names(scope: Scope) -> frozenset[str]:
     """Return the names of inputs and constants: they hide symbols."""
     held = (name for name, binding in scope.bindings.items() if isinstance(binding, Held))
-    visible = scope.file.visible.items()
-    return frozenset(held).union(n for n, (_, d) in visible if isinstance(d, surface.Constant))
+    return frozenset(held).union(scope.file.names_of(surface.Constant))
 
 
 def filled_in_texts(reader: Reader) -> dict[str, str]:

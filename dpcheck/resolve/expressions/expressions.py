@@ -11,7 +11,7 @@ is never called a mistake again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import Final, TypeVar, assert_never
 
@@ -369,10 +369,11 @@ def argument_values(tree: surface.Call, scope: scopes.Scope) -> list[Expr]:
 
     Where the name means something, `f(x = 1)` is a comparison that was meant.
     """
-    values = []
+    values, session, file = [], scope.session, scope.file
+    meaning = scope.bindings, file.visible, file.symbols, session.lost_words
     for argument in tree.arguments:
         name, value = argument.name, argument.value
-        if name is None or _means_something(name.name, scope):
+        if name is None or any(name.name in each for each in meaning):
             values.append(expression(surface.positional(argument), scope))
         else:
             text = one_line(value.span.text)
@@ -380,13 +381,6 @@ def argument_values(tree: surface.Call, scope: scopes.Scope) -> list[Expr]:
             expression(value, scope)
             values.append(hole(argument.span))
     return values
-
-
-def _means_something(name: str, scope: scopes.Scope) -> bool:
-    session, file = scope.session, scope.file
-    return any(
-        name in known for known in (scope.bindings, file.visible, file.symbols, session.lost_words)
-    )
 
 
 def _call(tree: surface.Call, scope: scopes.Scope) -> Expr:
@@ -414,7 +408,7 @@ def _call(tree: surface.Call, scope: scopes.Scope) -> Expr:
         return refused(kinds.DistributionAsValue(tree.span), scope)
     args = argument_values(tree, scope)
     if name not in BUILT_IN:
-        known = [*BUILT_IN, *_functions(scope)]
+        known = [*BUILT_IN, *scope.file.names_of(surface.Function)]
         match scope.bindings.get(name):
             case scopes.Known(value=DistributionName()):
                 return refused(NotAValue(tree.span, name, "a distribution"), scope)
@@ -441,12 +435,6 @@ def _rounded_quotient(op: Operator, arg: Expr, span: Span) -> Expr | None:
             below = folded("div", [folded("neg", [left], span), right], span)
             return folded("neg", [below], span)
     return None
-
-
-def _functions(scope: scopes.Scope) -> Iterator[str]:
-    for name, (_, declaration) in scope.file.visible.items():
-        if isinstance(declaration, surface.Function):
-            yield name
 
 
 def takes(

@@ -91,6 +91,10 @@ class File:
     visible: Mapping[str, tuple[File, Declaration]]
     symbols: frozenset[str]
 
+    def names_of(self, kinds: type[Declaration] | UnionType) -> list[str]:
+        """Return the names it sees of all declarations of some kinds."""
+        return [name for name, (_, found) in self.visible.items() if isinstance(found, kinds)]
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -239,9 +243,7 @@ class Scope:
     def known_names(self) -> Iterator[str]:
         """Yield every name that means something as a value here."""
         yield from self.bindings
-        for name, (_, declaration) in self.file.visible.items():
-            if isinstance(declaration, surface.Constant):
-                yield name
+        yield from self.file.names_of(surface.Constant)
         yield from self.file.symbols
 
 
@@ -253,8 +255,7 @@ def report_no_target(
     if declaration is None and name.name in scope.session.lost_words:
         return
     what = None if declaration is None else what_is(declaration)
-    known = [each for each, (_, found) in scope.file.visible.items() if isinstance(found, kinds)]
-    candidate = scope.session.suggestion(name.name, known)
+    candidate = scope.session.suggestion(name.name, scope.file.names_of(kinds))
     scope.report(UnknownTarget(name.span, name.name, what, candidate))
 
 

@@ -142,7 +142,8 @@ def _call(tree: surface.Call, scope: Scope) -> program.Distribution | None:
             scope.report(kinds.NoDistributionPassed(place, name, value, binding.span))
         return None
     if not is_visible and binding is None:
-        known = [*DISTRIBUTIONS, *_callable_names(scope)]
+        own = scope.file.names_of(surface.DistributionFunction | surface.Mechanism)
+        known = [*DISTRIBUTIONS, *own]
         if name not in scope.session.lost_words:
             candidate = scope.session.suggestion(name, known)
             scope.report(UnknownFunction(tree.function.span, name, candidate, False))
@@ -150,14 +151,6 @@ def _call(tree: surface.Call, scope: Scope) -> program.Distribution | None:
     if not has_hole(expression(tree, scope)):
         scope.report(kinds.ValueAsDistribution(tree.span))
     return None
-
-
-def _callable_names(scope: Scope) -> list[str]:
-    return [
-        name
-        for name, (_, declaration) in scope.file.visible.items()
-        if isinstance(declaration, surface.DistributionFunction | surface.Mechanism)
-    ]
 
 
 def _applied(
