@@ -48,16 +48,13 @@ def _after(draws: Draws, needs: Sequence[Need], far: int) -> list[Draws]:
         ((draw, n),) = left
         narrowed = _narrowed(draws[draw], by, n, sign)
         return [_with(draws, draw, narrowed)] if narrowed.low <= narrowed.high else []
-    first = max((draw for draw, _ in left), key=lambda d: (_n_needs(d, needs), -d))
+    moved_by = [draw for each, _ in needs for draw in {draw for draw, _ in each.draws}]
+    first = max((draw for draw, _ in left), key=lambda draw: (moved_by.count(draw), -draw))
     return [
         more
         for shift in draws[first].choices(far)
         for more in _after(_with(draws, first, draws[first].at(shift)), needs, far)
     ]
-
-
-def _n_needs(draw: int, needs: Sequence[Need]) -> int:
-    return sum(any(draw == other for other, _ in number.draws) for number, _ in needs)
 
 
 def _with(draws: Draws, place: int, draw: Draw) -> Draws:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpcheck import exact
 from dpcheck.align.bound import Alignment
 from dpcheck.align.neighbors import Unreadable
-from dpcheck.align.ways import Cost, Ratios
+from dpcheck.align.ways import Ratios
 from dpcheck.certify.alignments import certify_alignment
 from dpcheck.certify.shifts import Answer, Place, certify_shifts
 from dpcheck.diagnostics.align import NoCommonRate
@@ -62,17 +62,9 @@ def _multiple(ratio: exact.ParamNumber) -> int | exact.Rational | None:
     if ratio.is_exponential:
         factor, exponent = ratio.value.monomial() or (0, 0)
         return -exponent if factor == 1 and exponent < 0 else None
-    return _exponent(ratio.value, ratio.param)
-
-
-def _exponent(value: exact.Number, param: exact.Param) -> int | None:
-    """Return k where a number is the k-th power of a parameter's stand-in, if it is small."""
-    found = (k for k in range(1, MOST + 1) if exact.power(param.stand_in, k) == value)
+    stand_in = ratio.param.stand_in
+    found = (k for k in range(1, MOST + 1) if exact.power(stand_in, k) == ratio.value)
     return next(found, None)
-
-
-def _total(cost: Cost, rates: Rates) -> exact.Budget:
-    return sum((rates.prices[ratio] * n for ratio, n in cost), exact.Budget.of(0))
 
 
 def keeps_paths(alignment: Alignment) -> bool:
@@ -100,8 +92,10 @@ def bound_of(alignment: Alignment, rates: Rates) -> exact.Budget | None:
     )
     if cost is None or not is_sound:
         return None
+    nothing = exact.Budget.of(0)
     at_starts = (alignment.costs[start] or () for start in arena.starts)
-    total = max((_total(each, rates) for each in at_starts), default=exact.Budget.of(0))
+    totals = (sum((rates.prices[ratio] * n for ratio, n in each), nothing) for each in at_starts)
+    total = max(totals, default=nothing)
     if rates.unit is None:
         return total
     multiple = total.as_number()

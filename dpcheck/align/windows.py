@@ -11,7 +11,7 @@ of a shorter one that lose most, with one of their rounds twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from dpcheck.align.neighbors import Unreadable
 from dpcheck.diagnostics.align import SilentRound
@@ -41,7 +41,6 @@ from dpcheck.model.program import (
 )
 from dpcheck.model.values import SetValue, Value
 from dpcheck.records import dataclass, replace
-from dpcheck.source import Span
 
 SHOWN = "shown#"
 """The variable that counts outputs."""
@@ -83,7 +82,11 @@ def window(mechanism: Mechanism, size: Size) -> Mechanism:
     head = round_of(mechanism)
     inputs = _restricted([_input(one, size) for one in mechanism.inputs], size.only)
     streams = {one.name: one for one in inputs if one.is_stream}
-    written = {name: array for one in streams.values() for name, array in _arrays(one)}
+    written: dict[str, Expr] = {
+        named(one.name): ArrayVar(named(one.name), 1, tuple(map(named, one.cells)), one.span)
+        for one in streams.values()
+        for named in (str, primed_name)
+    }
     adjacency = tuple(
         replace(clause, condition=substituted(clause.condition, written))
         if isinstance(clause, AdjacentWhere)
@@ -117,25 +120,16 @@ def _restricted(inputs: Sequence[Input], rows: Sequence[Row]) -> tuple[Input, ..
     restricted, known = [], list[str]()
     for one in inputs:
         known += one.cells
+        span = one.span
         heads = {tuple((cell, dict(row)[cell]) for cell in known) for row in rows}
-        equal = [[_is(cell, value, one.span) for cell, value in head] for head in heads]
-        some = Logic("or", tuple(Logic("and", tuple(each), one.span) for each in equal), one.span)
-        where = some if one.where is None else Logic("and", (one.where, some), one.span)
+        equal = [
+            tuple(Apply("=", (Var(cell, span), Const(value, span)), span) for cell, value in head)
+            for head in heads
+        ]
+        some = Logic("or", tuple(Logic("and", each, span) for each in equal), span)
+        where = some if one.where is None else Logic("and", (one.where, some), span)
         restricted.append(replace(one, where=where))
     return tuple(restricted)
-
-
-def _is(cell: str, value: Value, span: Span) -> Expr:
-    return Apply("=", (Var(cell, span), Const(value, span)), span)
-
-
-def _arrays(one: Input) -> Iterator[tuple[str, Expr]]:
-    """Yield the array that a stream is in a window, and that of the neighbor, by their names."""
-    for name, cells in (
-        (one.name, one.cells),
-        (primed_name(one.name), tuple(map(primed_name, one.cells))),
-    ):
-        yield name, ArrayVar(name, 1, cells, one.span)
 
 
 def longer(mechanism: Mechanism, size: Size, pair: Sequence[Row]) -> Size:

@@ -292,8 +292,9 @@ def samples(roots: Sequence[Root], low: fmpq, high: Bound) -> list[fmpq]:
         while root.low <= start:
             root.narrow()
         found.append(rational_between(start, root.low))
-        if k + 1 < len(roots):
-            _separate(root, roots[k + 1])
+        while k + 1 < len(roots) and root.high >= roots[k + 1].low:
+            root.narrow()
+            roots[k + 1].narrow()
         start = root.high
     if high is not None and roots:
         while roots[-1].high >= high:
@@ -301,13 +302,6 @@ def samples(roots: Sequence[Root], low: fmpq, high: Bound) -> list[fmpq]:
         start = roots[-1].high
     found.append(rational_between(start, high))
     return found
-
-
-def _separate(left: Root, right: Root) -> None:
-    """Narrow two roots until there is room between their intervals."""
-    while left.high >= right.low:
-        left.narrow()
-        right.narrow()
 
 
 def joined(operation: Callable[[bool, bool], bool], regions: Iterable[Region]) -> Region:

@@ -97,7 +97,13 @@ def mechanism_chain(given: Given, window: Window | None = None) -> Explored:
 
 def followed(given: Given, window: Window | None = None) -> Runs:
     """Return what is seen of all runs, in a window that is large enough."""
-    return _in_window(Window() if window is None else window, lambda window: _runs(given, window))
+    tried = Window() if window is None else window
+    for _ in range(MAX_WINDOWS):
+        try:
+            return _runs(given, tried)
+        except WindowTooSmall as found:
+            tried = found.window
+    raise tried.too_far()
 
 
 def explored_of(given: Given, found: Runs) -> Explored:
@@ -214,16 +220,6 @@ def _check_records(
         ]
         adjacency = f"{' + '.join(terms)} <= 1"
         raise MistakesFound([MoreThanOneRecord(asked, mechanism.title, (first, second), adjacency)])
-
-
-def _in_window(window: Window, runs: Callable[[Window], Runs]) -> Runs:
-    """Return the runs in a window that is large enough, from the given one on."""
-    for _ in range(MAX_WINDOWS):
-        try:
-            return runs(window)
-        except WindowTooSmall as found:
-            window = found.window
-    raise window.too_far()
 
 
 def revealed(mechanism: Mechanism, *, are_compared: bool = False) -> tuple[Mechanism, Wide]:

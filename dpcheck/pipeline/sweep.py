@@ -173,7 +173,8 @@ class _Scheme:
     def filled(self, values: Sequence[str]) -> tuple[str, tuple[str, ...]]:
         """Return the claims for some values, and the constants as `NAME=VALUE`."""
         given = dict(zip(self.names, values, strict=True))
-        loops = [f"{name} in {{{value}}}" for name, value in given.items() if self._is_loop(name)]
+        free = [name for name in given if name not in self.constants]
+        loops = [f"{name} in {{{given[name]}}}" for name in free]
         claims = [
             f"{question.partition(' ')[0]} {self.target}: {question.partition(' ')[2]}"
             for question in self.questions
@@ -181,9 +182,6 @@ class _Scheme:
         opening, closing = (f"for {', '.join(loops)} {{", "}") if loops else ("", "")
         constants = [f"{name}={value}" for name, value in given.items() if name in self.constants]
         return "\n".join([opening, *claims, closing]), (*self.definitions, *constants)
-
-    def _is_loop(self, name: str) -> bool:
-        return name not in self.constants
 
 
 def _scheme(

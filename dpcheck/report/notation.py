@@ -194,11 +194,7 @@ def _fact(sides: Sides) -> str:
 
 
 def _digits_apart(amounts: Sequence[Amount]) -> int | None:
-    """Return how many digits tell different numbers apart; None where there are not so many.
-
-    Expressions over a parameter have no decimals.
-    """
-    amounts = [each for each in amounts if each.param is None]
+    """Return how many digits tell different numbers apart; None where there are not so many."""
     n_different = len({each.exact for each in amounts})
     for digits in range(_DIGITS_SHOWN, _ALL_DIGITS + 1):
         if len({_rounded(each.decimal, digits) for each in amounts}) >= n_different:

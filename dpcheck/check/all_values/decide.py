@@ -432,19 +432,14 @@ def _value(quantity: Quantity, setting: Setting) -> Outcome:
         for region, text in parts
         for interval in line.intervals(joined(and_, [region, inside]))
     ]
-    pieces.extend(
-        Piece(ParamInterval(line.end_at(value), line.end_at(value)), _amount_text(outcome))
-        for value, outcome in single.items()
-    )
+    for at, outcome in single.items():
+        assert isinstance(outcome.verdict, Value), "a quantity has a value"
+        end = line.end_at(at)
+        pieces.append(Piece(ParamInterval(end, end), outcome.verdict.amount.exact))
     name, asked_text = setting.for_all.param.name, _asked_text(setting.for_all, line, asked)
     known = AllValues(name, asked_text, pieces=tuple(joined_pieces(pieces, name)))
     shown = value_of_pieces(known, WORDS[type(quantity)])
     return Outcome(shown, coverage, vacuity, all_values=known)
-
-
-def _amount_text(outcome: Outcome) -> str:
-    assert isinstance(outcome.verdict, Value), "a quantity has a value"
-    return outcome.verdict.amount.exact
 
 
 def _parts(quantity: TightEpsilon | TightDelta, events: _Events) -> list[tuple[Region, str]]:

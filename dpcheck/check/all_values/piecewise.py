@@ -124,7 +124,8 @@ def _pieces_between(below: Sequence[Piece], above: Sequence[Piece]) -> tuple[Pie
     for low in below:
         for high in above:
             start = max(low.interval.low, high.interval.low, key=_as_start)
-            end = min(low.interval.high, high.interval.high, key=_as_end)
+            ends = low.interval.high, high.interval.high
+            end = min(ends, key=lambda end: (Decimal(end.decimal), not end.is_open))
             is_single = start == end and not end.is_open
             if is_single or Decimal(start.decimal) < Decimal(end.decimal):
                 most = None if low.exact == high.exact else high.exact
@@ -135,8 +136,3 @@ def _pieces_between(below: Sequence[Piece], above: Sequence[Piece]) -> tuple[Pie
 def _as_start(end: ParamEnd) -> tuple[Decimal, bool]:
     """Return what orders ends as the starts of intervals."""
     return Decimal(end.decimal), end.is_open
-
-
-def _as_end(end: ParamEnd) -> tuple[Decimal, bool]:
-    """Return what orders ends as those where intervals stop."""
-    return Decimal(end.decimal), not end.is_open

@@ -152,10 +152,6 @@ def _is_resolving(node: Node) -> bool:
     return isinstance(distribution, Parametric) and distribution.word == "resolve"
 
 
-def _is_prior(node: Node) -> bool:
-    return isinstance(node, Sample) and node.is_prior
-
-
 def _keys(pairs: IntArray, n: int, is_prior: BoolArray) -> IntArray:
     """Return one number per unordered pair of states that may part, distinct and sorted.
 
@@ -194,12 +190,13 @@ class _Steps:
         point = np.full(n, NOWHERE, np.int64)
         for k, (cut, states) in enumerate(raw.cuts.items()):
             is_sample[states.numbers] = cut[0] == "sample"
-            is_prior[states.numbers] = cut[0] == "sample" and _is_prior(mechanism.nodes[cut[1]])
+            node = mechanism.nodes[cut[1]] if cut[0] == "sample" else None
+            is_prior[states.numbers] = isinstance(node, Sample) and node.is_prior
             is_head[states.numbers] = cut[0] == "head"
             if cut[0] == "shown":
                 shown[states.numbers] = _ranks(states.columns[SHOWN])
                 point[states.numbers] = k
-            if cut[0] == "sample" and _is_resolving(mechanism.nodes[cut[1]]):
+            if node is not None and _is_resolving(node):
                 is_told = np.isin(edges.sources, states.numbers) & (edges.labels == FALSE)
                 is_sample[edges.sources[is_told]] = False  # nothing is beyond
                 is_head[edges.sources[is_told]] = True

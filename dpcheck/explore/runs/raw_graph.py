@@ -279,10 +279,11 @@ class RawStates:
         }
         labelled = None
         if self.labelled_edges is not None:
+            targets_of = end_to_end([e.targets for e in self.labelled_edges])
             labelled = LabelledEdges(
                 end_to_end([e.sources for e in self.labelled_edges]),
                 end_to_end([e.labels for e in self.labelled_edges]),
-                _stopped_at(n, end_to_end([e.targets for e in self.labelled_edges])),
+                np.where(targets_of == STOPPED, n, targets_of),
             )
         rows = Rows(indptr, targets, weights, scales)
         self.check_time()
@@ -375,10 +376,6 @@ def input_text(
             text = f"[{', '.join(cells)}]"
         parts.append(f"{one.name} = {text}")
     return ", ".join(parts)
-
-
-def _stopped_at(n: int, targets: IntArray) -> IntArray:
-    return np.where(targets == STOPPED, n, targets)
 
 
 def _emptied(parts: list[Array]) -> Array:

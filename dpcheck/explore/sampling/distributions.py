@@ -301,7 +301,8 @@ def _window(low: Value, high: Value, policy: program.Policy) -> tuple[int, int]:
         raise _bad(policy.span, f"`folded {text}` needs a lower bound below the upper one")
     _check_support(hi - lo + 1)
     if max(abs(lo), abs(hi)) >= 2**30:
-        _refuse(policy.span, f"the bounds of `{policy.kind} {text}` are too large")
+        what = f"the bounds of `{policy.kind} {text}` are too large"
+        raise MistakeFault(runs.NumberTooLarge(policy.span, (), what))
     return lo, hi
 
 
@@ -313,10 +314,6 @@ def _check_support(n_values: int) -> None:
             f"a distribution has {value_text(n_values)} values, and {most} are the limit",
             "a smaller range",
         )
-
-
-def _refuse(span: Span, what: str) -> None:
-    raise MistakeFault(runs.NumberTooLarge(span, (), what))
 
 
 def _parametric(

@@ -269,7 +269,8 @@ def _membership(expr: Apply, frame: Frame, table: ValueTable) -> IntArray | None
     match domain:
         case Const(value=SetValue(items=range() as items)):
             value = _codes(value_expr, frame, table)
-            if has_fault(value) or items.step != 1 or not _are_small(items.start, items.stop):
+            are_plain = -PLAIN < items.start <= items.stop < PLAIN
+            if has_fault(value) or items.step != 1 or not are_plain:
                 return None
             return truth_codes((value >= items.start) & (value < items.stop))
         case Const(value=SetValue(items=items)):
@@ -283,10 +284,6 @@ def _membership(expr: Apply, frame: Frame, table: ValueTable) -> IntArray | None
             return truth_codes((value >= lo) & (value <= hi))
         case _:
             return None
-
-
-def _are_small(*bounds: int) -> bool:
-    return all(-PLAIN < bound < PLAIN for bound in bounds)
 
 
 def _by_value(

@@ -14,7 +14,6 @@ from functools import partial
 
 import numpy as np
 
-from dpcheck.chain.chain import IntArray
 from dpcheck.check.evidence.sequences import ends_at_once
 from dpcheck.check.evidence.table_evidence import TableEvidence
 from dpcheck.check.quantities import privacy
@@ -115,15 +114,11 @@ def sieved(
         n_pairs += one.n_pairs
         check_pairs(n_pairs, limits)
         limits.check_time(f"{number + 1} of {len(pieces)} blocks of inputs compared")
-    explored = parted.alone(_in_order([pair for one in found for pair in one.pairs]))
+    pairs = sorted({pair for one in found for pair in one.pairs})
+    explored = parted.alone(np.array(pairs, np.int64).reshape(-1, 2))
     n_states = given.n_inputs + len(frozenset().union(*(one.shown for one in found)))
     sizes = Sizes(given.n_inputs, n_pairs, n_states, sum(one.n_transitions for one in found))
     return replace(explored, whole=sizes)
-
-
-def _in_order(pairs: Sequence[tuple[int, int]]) -> IntArray:
-    """Return different pairs [n, 2], sorted."""
-    return np.array(sorted(set(pairs)), np.int64).reshape(-1, 2)
 
 
 def _sifted(
