@@ -730,6 +730,41 @@ check m: dp(2 * eps)
     assert error_codes(check_text(text)) == ["DP559"]
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "wrong"),
+    [
+        ("exp(-eps)", "1/2", 2),
+        ("1/2", "exp(-eps)", 1),
+        ("exp(-eps)", "exp(-eps)/2", 2),
+        ("exp(-eps)/2", "exp(-eps)", 1),
+        ("1/(1 + exp(eps))", "1/3", 1),
+    ],
+)
+def test_the_noise_whose_ratio_has_no_common_measure_is_shown(first, second, wrong):
+    text = f"""param eps > 0
+mechanism m {{ input x in integers  adjacent abs(x - x') <= 1
+  y ~ geometric(x, {first}) unbounded  output y > 0
+  z ~ geometric(x, {second}) unbounded  output z > 0 }}
+check m: dp(2 * eps)
+"""
+    (mistake,) = check_text(text)["errors"]
+    assert (mistake["code"], mistake["line"]) == ("DP559", 2 + wrong)
+    assert "`eps`" in mistake["message"]
+
+
+@pytest.mark.parametrize("power", [1, 2, 63, 64])
+def test_powers_of_a_parameter_have_a_common_measure(power):
+    text = f"""
+    param alpha in (0, 1)
+    mechanism m {{ input x in integers  adjacent abs(x - x') <= 1
+      y ~ geometric(x, alpha^{power}) unbounded  output y > 0
+      z ~ geometric(x, alpha) unbounded  output z > 0 }}
+    check m: epsilon = -{power + 1} * ln alpha
+    """
+    [found] = check_text(text)["results"]
+    assert found["verdict"] == "holds"
+
+
 def test_what_is_proved_is_told_when_the_time_for_windows_is_over():
     """One window is looked at; with the second one the time is over."""
     text = """

@@ -5,13 +5,21 @@ a mistake; and while a claim about all values is decided, no comparison sees the
 that are listed here with their reasons.
 """
 
+import math
 import sys
 from collections import Counter
+from fractions import Fraction
+from typing import get_args
 
 import pytest
+from flint import fmpq
 
+from dpcheck.exact import Param, ParamNumber
 from dpcheck.exact.number import ExpNumber
 from dpcheck.exact.polynomial import ExpPolynomial
+from dpcheck.model.evaluation import Fault, apply
+from dpcheck.model.expressions import Operator
+from dpcheck.model.values import value_text
 from dpcheck.pipeline.claims import outcomes
 from dpcheck.pipeline.claims.sieve import sifted_claim
 from tests.checking import check_text, error_codes, verdicts
@@ -58,6 +66,49 @@ REFUSED = [
     "output clamp(x, 0, p)",
     "repeat p { output 1 }",
 ]
+
+
+UNIT = Param("p", 0, 1)
+OF_A_FIELD = {"+", "-", "*", "/", "^", "neg", "ln", "exp", "sum"}
+"""What the language does with a parameter: rational functions, and logarithms as budgets."""
+
+
+def value_there(value, at):
+    """Return a number, or a budget, at a value of p, as a float; None where it has none there."""
+    words = {"p": Fraction(at), "ln": math.log}
+    try:
+        return float(eval(value_text(value).replace("^", "**"), words))
+    except (ZeroDivisionError, ValueError):
+        return None
+
+
+@pytest.mark.parametrize("op", get_args(Operator))
+def test_no_operator_but_those_of_a_field_takes_a_parameter(op):
+    """A comparison, or `max`, would be of the number that stands for it: e^-1."""
+    p = ParamNumber(UNIT.stand_in, UNIT)
+    half = apply("-", (p, fmpq(1, 2)))
+    for args in [(p,), (half,), (p, half), (half, p), (p, 2), (2, p), (fmpq(1, 2), half), (p, 0)]:
+        if op not in OF_A_FIELD:
+            with pytest.raises(Fault) as refused:
+                apply(op, args)
+            assert refused.value.kind == "parameter", args
+            continue
+        try:
+            found = apply(op, args)
+        except (Fault, TypeError):  # `exp` of it, an exponent; another number of operands
+            continue
+        for at in (fmpq(1, 5), fmpq(2, 3)):
+            there = [arg if isinstance(arg, int | fmpq) else value_of(arg, at) for arg in args]
+            try:
+                expected = apply(op, there)
+            except Fault:  # no number there: such weights are refused
+                continue
+            assert value_there(found, str(at)) == pytest.approx(value_there(expected, str(at)))
+
+
+def value_of(param, at):
+    """Return what p or p - 1/2 is at a value."""
+    return at if value_text(param) == "p" else at - fmpq(1, 2)
 
 
 @pytest.mark.parametrize("body", REFUSED)

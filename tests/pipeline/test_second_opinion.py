@@ -77,6 +77,52 @@ def test_a_quantity_that_is_a_row_and_a_function_is_no_symbol(opinions, monkeypa
     assert found == [{"says": "not covered", "text": "this quantity"}] * 3
 
 
+NOT_COVERED = """
+param p in (0, 1)
+mechanism coin(q = 1/3) { input x in 0..1  adjacent all
+  y ~ bernoulli(q)  output if y then x else 1 - x }
+mechanism best { input x in 0..1  adjacent all
+  a ~ geometric(x, 1/2) unbounded  b ~ geometric(0, 1/2) unbounded  output max(a, b) }
+check coin(q = p): dp(ln 2)
+compute best: renyi(2)
+check best: loss_tail(ln(3/2)) < 1
+compute coin: epsilon
+"""
+
+
+def test_what_has_no_opinion_says_why(opinions):
+    """An answer for all values, within bounds, or none at all is never said to be agreed with."""
+    status, found, _ = opinions(NOT_COVERED)
+    assert status == 1  # the first claim is violated
+    assert [(each["says"], each["text"]) for each in found[:3]] == [
+        ("not covered", "all values of a parameter"),
+        ("not covered", "values known within bounds"),
+        ("not covered", "a claim without an answer"),
+    ]
+    assert found[3]["says"] == "agrees"
+
+
+@pytest.mark.parametrize(
+    ("uncovered", "says"), [({1}, "agrees"), ({2}, "agrees"), ({1, 2}, "not covered")]
+)
+def test_a_question_without_an_opinion_does_not_undo_what_was_agreed(
+    opinions, monkeypatch, uncovered, says
+):
+    """A claim about a quantity is two questions: its value, and whether the claim is true."""
+    own, asked = second_opinion.answer, []
+
+    def answer(*args):
+        asked.append(args)
+        if len(asked) in uncovered:
+            raise second_opinion.NotCovered("this one")
+        return own(*args)
+
+    monkeypatch.setattr(second_opinion, "answer", answer)
+    text = NOT_COVERED + "check coin: epsilon = ln 2\n"
+    _, (found,), _ = opinions(text, "--select", "epsilon =*")
+    assert found["says"] == says
+
+
 def test_of_many_inputs_a_sample_is_asked_with_the_pair_that_violates(opinions):
     _, found, _ = opinions(MODEL + MORE)
     assert [each["says"] for each in found[:3]] == ["agrees"] * 3
