@@ -132,8 +132,9 @@ def _applied(expr: Apply, shapes: tuple[Shape, ...]) -> Shape | None:
             return TRUTH
         case op if op in _RING and _are_all(NUMBER, shapes):
             return NUMBER
-        case "/" | "div" | "mod" if _are_all(NUMBER, shapes) and _is_not_zero(expr.args[1]):
-            return NUMBER
+        case "/" | "div" | "mod" if _are_all(NUMBER, shapes):
+            divisor = expr.args[1]
+            return NUMBER if isinstance(divisor, Const) and divisor.value != 0 else None
         case "tuple":
             return shapes
         case "array":
@@ -163,7 +164,3 @@ def _distance(op: str, shapes: tuple[Shape, ...]) -> Shape | None:
 
 def _are_all(wanted: str, shapes: Sequence[Shape]) -> bool:
     return len(shapes) > 0 and all(shape == wanted for shape in shapes)
-
-
-def _is_not_zero(expr: Expr) -> bool:
-    return isinstance(expr, Const) and expr.value != 0
