@@ -33,6 +33,10 @@ class Parameter:
     text: str
     scale: str = ""
 
+    def outside(self, given: str) -> str:
+        """Return what is wrong with a ratio."""
+        return f"{self.text} must lie strictly between 0 and 1, and is {given}"
+
     def edit(self, given: str) -> str | None:
         """Return what to write in place of a ratio that is no less than 1."""
         factor = given if given.isalnum() else f"({given})"

@@ -285,9 +285,8 @@ def _ratio(parameter: Parameter, value: Value, span: Span) -> tuple[Whole, Whole
     if compare(number, 0) > 0 and compare(number, 1) < 0:
         return as_fraction_parts(number)
     text = value_text(number)
-    title = f"{parameter.text} must lie strictly between 0 and 1, and is {text}"
     edit = parameter.edit(text) if compare(number, 1) >= 0 else None
-    raise MistakeFault(runs.BadParameter(span, (), title, edit))
+    raise MistakeFault(runs.BadParameter(span, (), parameter.outside(text), edit))
 
 
 def _window(low: Value, high: Value, policy: program.Policy) -> tuple[int, int]:

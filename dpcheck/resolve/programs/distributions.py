@@ -270,10 +270,9 @@ def _check_ratio(expr: Expr, parameter: Parameter, scope: Scope) -> None:
     if not scope.certain or number is None:
         return
     if exact.sign(number) <= 0 or exact.compare(number, 1) >= 0:
-        what = f"{parameter.text} lies between 0 and 1, and {value_text(number)} does not"
         is_scale = exact.compare(number, 1) >= 0 and not scope.session.chosen
         edit = parameter.edit(expr.span.text) if is_scale else None
-        scope.report(runs.BadParameter(expr.span, (), what, edit))
+        scope.report(runs.BadParameter(expr.span, (), parameter.outside(value_text(number)), edit))
 
 
 def _check_bounds(policy: program.Policy, scope: Scope) -> None:
