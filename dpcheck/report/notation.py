@@ -54,7 +54,9 @@ _SEQUENCES_SHOWN = 8
 _SEQUENCE_SHOWN = 600
 """Characters of one sequence."""
 
-_LONG_NUMBER = re.compile(rf"(?:(?<![\w.])|(?<=\.\.))-?\d[\d/]{{{_LONGEST},}}(?!\w|\.\d)")
+_LONG_NUMBER = re.compile(
+    rf"(?:(?<= )= )?(?:(?<![\w.])|(?<=\.\.))(-?\d[\d/]{{{_LONGEST},}})(?!\w|\.\d)"
+)
 _RATIONAL = re.compile(r"-?\d+(/\d+)?")
 _UNREADABLE = re.compile(r"\^\(|ln\(.*exp")
 """Exact values that no claim may contain: with roots, and logarithms of powers of e."""
@@ -130,7 +132,7 @@ def shortened(text: str) -> str:
     """Return the text with numbers too long to read as decimals, their digits counted.
 
     >>> shortened("x = 1/" + "7" * 80)
-    'x = ≈ 1.285714e-80 (81 digits)'
+    'x ≈ 1.285714e-80 (81 digits)'
     >>> shortened("x in 0..1" + "0" * 80)
     'x in 0..≈ 1e+80 (81 digits)'
     """
@@ -228,7 +230,7 @@ def enough_text(found: Enough, written: Callable[[Amount], str]) -> str:
 
 
 def _written(phrase: Phrase, written: Callable[[Amount], str]) -> str:
-    return "".join(_part_text(part, written) for part in phrase.parts)
+    return phrase.written(partial(_part_text, written=written))
 
 
 def _part_text(part: PhrasePart, written: Callable[[Amount], str]) -> str:
@@ -307,9 +309,9 @@ def _length(text: str) -> str:
 
 
 def _shorten(match: re.Match[str]) -> str:
-    above, _, below = match.group().partition("/")
+    above, _, below = match[1].partition("/")
     decimal = Context(prec=_ALL_DIGITS).divide(Decimal(above), Decimal(below or "1"))
-    return f"≈ {_rounded(str(decimal))} ({_length(match.group())})"
+    return f"≈ {_rounded(str(decimal))} ({_length(match[1])})"
 
 
 # --- sequences of outputs ------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from itertools import combinations, product
 from math import exp
@@ -9,7 +10,7 @@ from random import Random
 
 import pytest
 
-from tests.checking import check_text, error_codes, verdicts
+from tests.checking import called, check_text, error_codes, verdicts
 
 SURVEY = """
 mechanism survey(truth = 3/4) {
@@ -433,6 +434,18 @@ def test_enclosures_say_so():
     assert "exact" not in value
     low, high = map(float, value["enclosure"])
     assert low <= float(value["decimal"]) <= high
+
+
+@pytest.mark.parametrize("claim", ["renyi(1) <= 1/100", "renyi(8/5) < zcdp", "renyi(1) = 0"])
+def test_a_sentence_says_of_an_enclosure_that_the_value_is_in_it(claim, tmp_path):
+    text = f"{SURVEY}check noise(alpha = exp(-1/2)): {claim}"
+    (result,) = check_text(text)["results"]
+    assert ", but renyi(" in result["counterexample"]["requirement"]
+    (tmp_path / "m.dpm").write_text(text, "utf-8")
+    told = called("check", "m.dpm", cwd=tmp_path).stdout + result["counterexample"]["requirement"]
+    assert not re.search(r"= (≈|in \[)", told), told
+    assert ") ≈ 0." in told
+    assert ") in [0." in told
 
 
 def test_declared_names_win_over_quantities():

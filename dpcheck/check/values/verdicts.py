@@ -8,6 +8,7 @@ Every number appears twice: exactly, and as the exact value correctly rounded to
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from fractions import Fraction
 from math import isinf
 from typing import TYPE_CHECKING, ClassVar, Literal, assert_never
@@ -215,6 +216,8 @@ class Phrase:
 
     >>> str(Phrase.of("it is at least ", Amount("ln(3)", "1.0986122886681097", "3")))
     'it is at least ln(3)'
+    >>> str(Phrase.of("epsilon = ", Amount("in [1.2, 1.3]", "1.3", enclosure=("1.2", "1.3"))))
+    'epsilon in [1.2, 1.3]'
     """
 
     parts: tuple[PhrasePart, ...]
@@ -226,7 +229,21 @@ class Phrase:
 
     def __str__(self) -> str:
         """Return the phrase with every number in full."""
-        return "".join(part.exact if isinstance(part, Amount) else str(part) for part in self.parts)
+        return self.written(lambda part: part.exact if isinstance(part, Amount) else str(part))
+
+    def written(self, text_of: Callable[[PhrasePart], str]) -> str:
+        """Return the parts as texts; `≈ 1/3` or `in [a, b]` stands in place of a `=` before it."""
+        text = ""
+        for part in self.parts:
+            said = text_of(part)
+            if (
+                isinstance(part, Amount)
+                and said.startswith(("≈ ", "in ["))
+                and text.endswith(" = ")
+            ):
+                text = text.removesuffix("= ")
+            text += said
+        return text
 
 
 Ending = Literal["stopped", "diverged", "goes on"]
