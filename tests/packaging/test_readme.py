@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from dpcheck.cli.checking import OUTPUTS
 from tests.checking import check_text
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
+FORMATS = (ROOT / "docs" / "ci.md").read_text("utf-8")
 
 
 def blocks(language, text=README):
@@ -43,6 +45,12 @@ def test_the_two_commands_need_no_activated_environment():
         assert "activate" not in command
         for part in command.split("&&")[1:]:
             assert shlex.split(part)[0].startswith(".venv/bin/")
+
+
+def test_the_documents_name_every_format():
+    (named,) = re.findall(r"^ +\[--format ([a-z|]+)\]$", README, flags=re.MULTILINE)
+    (table,) = re.findall(r"^\| format \| for \|\n((?:\|.*\n)+)", FORMATS, flags=re.MULTILINE)
+    assert named.split("|") == re.findall(r"^\| `([a-z]+)` \|", table, re.MULTILINE) == [*OUTPUTS]
 
 
 def test_sessions_print_what_the_readme_shows(tmp_path):
