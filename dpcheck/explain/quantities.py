@@ -102,8 +102,7 @@ def explain_losses(
         return None
     outputs = weighed(*found)
     remark = _remark(quantity, outputs, found[1], found[0], names)
-    pair = Neighbors(names[0], names[1])
-    return Explanation(pair, remarks=() if remark is None else (remark,))
+    return Explanation(Neighbors(names[0], names[1]), remarks=(remark,))
 
 
 def _remark(
@@ -112,7 +111,7 @@ def _remark(
     block: Block,
     evidence: TableEvidence,
     names: tuple[str, ...],
-) -> Remark | None:
+) -> Remark:
     """Return which outputs a quantity comes from."""
     argument = quantity.arguments[0] if quantity.arguments else None
     match quantity.word:
@@ -130,10 +129,8 @@ def _remark(
             return _event(text, block, evidence, argument)
         case "total_variation":
             return _event("the outputs likelier from the left: ", block, evidence, Budget.of(0))
-        case "zcdp":
-            return _losses(outputs)
         case _:
-            return None
+            return _losses(outputs)
 
 
 def _losses(outputs: Sequence[Weighed]) -> Remark:

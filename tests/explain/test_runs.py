@@ -6,7 +6,9 @@ from fractions import Fraction
 
 import pytest
 
+from dpcheck.check.quantities.loss_values import COMPUTED
 from dpcheck.check.values.verdicts import OutputSequence
+from dpcheck.logic.quantities import QUANTITIES, QuantityWord
 from tests.explain.explaining import answers, exact, explained, seeded
 
 CLAIMS = [
@@ -176,3 +178,27 @@ def test_a_number_far_out_is_drawn_as_it_is_likeliest(tmp_path):
     (found,) = explained(model, tmp_path)
     assert found.runs[0].shown.outputs[0].startswith(("6", "> "))
     assert [step.value for step in found.run.steps] == ["6", "6"]
+
+
+GIVEN = {"budget": "0", "probability": "1/2", "order": "2", "digits": "5"}
+
+
+def test_every_quantity_of_losses_names_outputs_and_shows_a_run_where_it_is_not_as_claimed(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setitem(QUANTITIES, "advantage", QuantityWord("advantage", "losses"))
+    monkeypatch.setitem(COMPUTED, "advantage", COMPUTED["total_variation"])
+    calls = [
+        f"{word}({', '.join(GIVEN[each.kind] for each in QUANTITIES[word].parameters)})"
+        for word in COMPUTED
+    ]
+    claims = "".join(f"check m: {call.replace('()', '')} < 0\n" for call in calls)
+    found = explained(random_model(seeded(1)) + claims, tmp_path)
+    assert len(found) == len(COMPUTED)
+    for explanation in found:
+        assert explanation.run.steps
+        assert any(
+            isinstance(part, OutputSequence)
+            for remark in explanation.remarks
+            for part in remark.text.parts
+        )
