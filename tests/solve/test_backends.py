@@ -432,13 +432,20 @@ def test_guesses_solve_every_mixture_of_components(
         assert np.abs(matrix @ solution - right).max() < 1e-9
 
 
-def test_a_component_that_is_left_slowly_is_not_iterated_by_jacobi() -> None:
-    n = 200
+def test_a_component_is_factored_where_iterations_converge_slowly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    n, factored, made = 400, float_solves._factored, []
+    monkeypatch.setattr(
+        float_solves, "_factored", lambda *given: made.append(1) or factored(*given)
+    )
     off = scipy.sparse.diags([np.ones(n - 1), np.ones(n - 1)], [1, -1])
-    slow = (scipy.sparse.diags([np.full(n, 2.0)], [0]) - off).tocsr()
-    fast = (scipy.sparse.diags([np.full(n, 3.0)], [0]) - off).tocsr()
-    assert float_solves._jacobi(slow, Limits()) is None
-    assert float_solves._jacobi(fast, Limits()) is not None
+    for diagonal, n_made in ((3.0, 0), (2.0, 1)):
+        matrix = (scipy.sparse.diags([np.full(n, diagonal)], [0]) - off).tocsr()
+        right = np.random.default_rng(5).random(n)
+        found = float_solves._iterated(matrix, 0, Limits())(right, Limits())
+        assert np.abs(matrix @ found - right).max() < 1e-6
+        assert len(made) == n_made
 
 
 def test_incomplete_factors_lead_iterations_that_converge_slowly() -> None:
@@ -448,7 +455,7 @@ def test_incomplete_factors_lead_iterations_that_converge_slowly() -> None:
     off = scipy.sparse.kron(line, one) + scipy.sparse.kron(one, line)
     matrix = (scipy.sparse.identity(n * n) * 4.0 - off).tocsr()
     right = np.random.default_rng(5).random(n * n)
-    found = float_solves._iterated(matrix, Limits())(right, Limits())
+    found = float_solves._iterated(matrix, 1e10, Limits())(right, Limits())
     assert np.abs(matrix @ found - right).max() < 1e-6
 
 
@@ -458,9 +465,7 @@ def test_iterations_mind_the_deadline() -> None:
     matrix = (scipy.sparse.diags([np.full(n, 2.1)], [0]) - off).tocsr()
     late = Limits(deadline=time.monotonic() - 1, timeout=1)
     with pytest.raises(LimitReached, match="iterations"):
-        float_solves._jacobi(matrix, late)
-    with pytest.raises(LimitReached, match="iterations"):
-        float_solves._iterated(matrix, late)(np.ones(n), late)
+        float_solves._iterated(matrix, 0, late)(np.ones(n), late)
 
 
 def test_guesses_are_kept_for_the_same_equations_of_one_chain() -> None:

@@ -10,16 +10,14 @@ solved once the blocks that it enters are, and only blocks on the diagonal cost 
   diagonally dominant) is best where fill stays small: graphs that are long, or flat like a grid.
   The profile of a reverse Cuthill-McKee ordering bounds the fill without computing it (George &
   Liu, Computer Solution of Large Sparse Positive Definite Systems, 1981).
-- Where a large component is left fast, as the copies of a chain in a product mostly are, Jacobi's
-  iteration x ← D⁻¹(r + N x) converges in some hundred steps of one product each. Its rate is
-  seen after a few steps.
-- In large well-mixed graphs BiCGSTAB converges in some ten products with A.
+- Where a large component is left fast, as the copies of a chain in a product mostly are, or is well
+  mixed, BiCGSTAB converges in some ten products with A: it is tried first.
 - What is left, as a grid of 10^6 states, gets incomplete factors (SuperLU's ILU with a drop
   tolerance: Li & Shao, ACM TOMS 2011), on which BiCGSTAB converges in some ten steps.
 
-Measured: 100x100 grid: profile 10^6, factor 0.11 s, solve 4 ms; 300x300: 3 s and 70 ms; a component
-of 150,000 states left with probability 0.1: profile 5·10^7, BiCGSTAB 3 s, Jacobi 0.3 s. 1000x1000
-grid: profile 10^9, incomplete factors 15 s and 1.2 GB, then 10 s a solution.
+Measured: 100x100 grid: profile 10^6, factor 0.11 s, solve 4 ms; 300x300: 3 s and 70 ms; a band of
+150,000 states and width 600, left with probability 0.1, to 200 bits: factored 5.9 s, by BiCGSTAB
+0.9 s. 1000x1000 grid: profile 10^9, incomplete factors 15 s and 1.2 GB, then 10 s a solution.
 """
 
 from __future__ import annotations
@@ -53,12 +51,6 @@ CHEAP_PROFILE = 4e6
 """Entries under the profile for which a factorization is over before an iteration is tried."""
 MAX_PROFILE = 1.2e8
 """Entries under the profile that a factorization may fill: 1 GB of floats."""
-JACOBI_TRIAL = 64
-"""Steps after which it is told how fast Jacobi's iteration converges."""
-JACOBI_STEPS = 1_500
-"""Steps at most of an iteration that converges fast enough."""
-JACOBI_TOLERANCE = 2.0**-42
-"""Relative change at which an iteration ends: a digit has hardly more bits to gain."""
 KRYLOV_TOLERANCE = 1e-10
 """Relative residual at which an iteration ends: some 30 bits a digit."""
 PLAIN_STEPS = 60
@@ -174,12 +166,7 @@ def _one_block(matrix: Any, limits: Limits) -> FloatSolve:  # noqa: ANN401
     profile = _profile(matrix)
     if profile <= CHEAP_PROFILE:
         return _factored(matrix, "MMD_AT_PLUS_A", limits)
-    jacobi = _jacobi(matrix, limits)
-    if jacobi is not None:
-        return jacobi
-    if profile <= MAX_PROFILE:
-        return _factored(matrix, "MMD_AT_PLUS_A", limits)
-    return _iterated(matrix, limits)
+    return _iterated(matrix, profile, limits)
 
 
 def fill_bound(graph: Graph) -> float:
@@ -253,39 +240,8 @@ def _interruptible(work: Callable[[], Any], limits: Limits, progress: str) -> An
         limits.check_time(progress)
 
 
-def _jacobi(matrix: Any, limits: Limits) -> FloatSolve | None:  # noqa: ANN401
-    """Return guesses by Jacobi's iteration, or None where it converges slowly."""
-    from scipy.sparse import diags, identity
-
-    inverse = 1.0 / matrix.diagonal()
-    steps = (identity(matrix.shape[0], format="csr") - diags([inverse], [0]) @ matrix).tocsr()
-
-    def iterated(right: FloatArray, n_steps: int, limits: Limits) -> tuple[FloatArray, float]:
-        """Return x [n_states] after so many steps, or sooner, and what the last step changed."""
-        scaled = inverse * right
-        enough = JACOBI_TOLERANCE * float(np.abs(scaled).max(initial=0))
-        found, change = scaled, float("inf")
-        for step in range(n_steps):
-            following = scaled + steps @ found
-            if step % 8 == 7:
-                limits.check_time(f"{step + 1} iterations for {len(right)} states")
-                change = float(np.abs(following - found).max())
-            found = following
-            if change <= enough:
-                break
-        return found, change
-
-    ones = np.ones(matrix.shape[0])
-    early, late = (iterated(ones, n, limits)[1] for n in (JACOBI_TRIAL // 2, JACOBI_TRIAL))
-    # Each step changes x by a constant factor less, in the long run.
-    reached = (late / early) ** (2 * JACOBI_STEPS / JACOBI_TRIAL) if early > 0 else 0.0
-    if reached > JACOBI_TOLERANCE:
-        return None
-    return lambda right, limits: iterated(right, JACOBI_STEPS, limits)[0]
-
-
-def _iterated(matrix: Any, limits: Limits) -> FloatSolve:  # noqa: ANN401
-    """Return guesses by Krylov iterations, on incomplete factors where they converge slowly."""
+def _iterated(matrix: Any, profile: float, limits: Limits) -> FloatSolve:  # noqa: ANN401
+    """Return guesses by Krylov iterations, on factors where they converge slowly."""
     from scipy.sparse import diags
     from scipy.sparse.linalg import LinearOperator
 
@@ -298,6 +254,8 @@ def _iterated(matrix: Any, limits: Limits) -> FloatSolve:  # noqa: ANN401
     ones = np.ones(matrix.shape[0])
     if _krylov(scaled, scaling @ ones, None, PLAIN_STEPS, limits)[1]:
         return solver(None, PLAIN_STEPS)
+    if profile <= MAX_PROFILE:
+        return _factored(matrix, "MMD_AT_PLUS_A", limits)
     factors = _incomplete_factors(scaled, limits)
     return solver(LinearOperator(matrix.shape, factors.solve), FACTORED_STEPS)
 
