@@ -199,6 +199,25 @@ def topological_layers(graph: Graph) -> tuple[IntArray, IntArray] | None:
     >>> order.tolist(), starts.tolist()
     ([2, 1, 0], [0, 1, 2, 3])
     """
+    order, starts = _peeled(graph)
+    return None if starts[-1] < graph.n_states else (order, starts)
+
+
+def levels(graph: Graph) -> IntArray:
+    """Return [n_states] the length of the longest path from each state; -1 where there is none.
+
+    >>> levels(Graph(np.array([0, 2, 3, 3, 4]), np.array([1, 2, 2, 3]))).tolist()
+    [2, 1, 0, -1]
+    """
+    order, starts = _peeled(graph)
+    found = np.full(graph.n_states, -1, np.int64)
+    lengths = starts[1:] - starts[:-1]
+    found[order[: starts[-1]]] = np.arange(len(lengths)).repeat(lengths)
+    return found
+
+
+def _peeled(graph: Graph) -> tuple[IntArray, IntArray]:
+    """Return `topological_layers` of the states that lead to no cycle: order's first ones."""
     pending = graph.degrees.copy()
     backward = graph.backward
     order = np.empty(graph.n_states, np.int64)
@@ -212,8 +231,6 @@ def topological_layers(graph: Graph) -> tuple[IntArray, IntArray] | None:
             order[starts[-1] : starts[-1] + len(frontier)] = frontier
             starts.append(starts[-1] + len(frontier))
             frontier = _freed(backward.successors(frontier), pending, place)
-    if starts[-1] < graph.n_states:
-        return None
     return order, np.array(starts, np.int64)
 
 

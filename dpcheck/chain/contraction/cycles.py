@@ -9,10 +9,11 @@ import numpy as np
 from dpcheck import exact
 from dpcheck.chain.arrays import differences, marked
 from dpcheck.chain.chain import IntArray, WeightArray
-from dpcheck.chain.contraction.silent_graph import SilentGraph, peeling_levels, silent_edges
-from dpcheck.chain.graph import Graph, strong_components
-from dpcheck.chain.sets import in_order, without
+from dpcheck.chain.contraction.silent_graph import SilentGraph, silent_edges
+from dpcheck.chain.graph import Graph, levels, strong_components
+from dpcheck.chain.sets import without
 from dpcheck.chain.weights.denominators import concatenated, weight_array
+from dpcheck.chain.weights.rows import indptr_of
 from dpcheck.limits import Tick
 from dpcheck.records import dataclass, replace
 
@@ -30,7 +31,7 @@ def acyclic(graph: SilentGraph, tick: Tick) -> tuple[SilentGraph, IntArray]:
     if len(loops):
         proper = sources != targets
         sources, targets = sources[proper], targets[proper]
-    level = peeling_levels(sources, targets, graph.n_targets, tick)
+    level = levels(_graph(sources, targets, graph.n_targets))
     replaced: dict[int, _Exit] = {}
     exits = _Exits(graph)
     for states in _nontrivial(*_components(level, sources, targets)):
@@ -42,7 +43,7 @@ def acyclic(graph: SilentGraph, tick: Tick) -> tuple[SilentGraph, IntArray]:
     if not replaced:
         return graph, level
     graph = _with_rows(graph, replaced)
-    return graph, _completed(graph, level, tick)
+    return graph, _completed(graph, level)
 
 
 def _components(level: IntArray, sources: IntArray, targets: IntArray) -> tuple[IntArray, IntArray]:
@@ -53,20 +54,23 @@ def _components(level: IntArray, sources: IntArray, targets: IntArray) -> tuple[
     among = marked((level[sources] < 0) & (level[targets] < 0))
     number = np.empty(len(level), np.int64)
     number[places] = np.arange(len(places))
-    before, order = in_order(number[sources[among]], len(places))
-    indptr = np.searchsorted(before, np.arange(len(places) + 1))
-    labels, _ = strong_components(Graph(indptr, number[targets[among]][order]))
-    return places, labels
+    graph = _graph(number[sources[among]], number[targets[among]], len(places))
+    return places, strong_components(graph)[0]
 
 
-def _completed(graph: SilentGraph, level: IntArray, tick: Tick) -> IntArray:
+def _graph(sources: IntArray, targets: IntArray, n_states: int) -> Graph:
+    """Return the graph of edges [n_edges] that are ordered by their sources."""
+    return Graph(indptr_of(np.bincount(sources, minlength=n_states)), targets)
+
+
+def _completed(graph: SilentGraph, level: IntArray) -> IntArray:
     """Return levels [n_states], where only states that led to a cycle have -1.
 
     The others keep theirs: where they lead to has not changed but for self-loops that are gone.
     """
     sources, targets = silent_edges(graph)
     among = marked((level[sources] < 0) & (level[targets] < 0))
-    above = peeling_levels(sources[among], targets[among], graph.n_targets, tick)
+    above = levels(_graph(sources[among], targets[among], graph.n_targets))
     return np.where(level < 0, above + int(level.max()) + 1, level)
 
 
