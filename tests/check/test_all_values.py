@@ -393,3 +393,16 @@ check m: dp(SIGN(2^63) * ln alpha)
     assert result["verdict"] == "undecided"
     (mistake,) = check_text(text.replace("SIGN", ""))["errors"]
     assert mistake["code"] == "DP628"
+
+
+def test_epsilon_is_0_for_all_values_where_no_inputs_are_neighbors():
+    text = """
+param a in (0, 1)
+mechanism m { input x in 0..0  adjacent all  y ~ bernoulli(a)  output y }
+check  m: epsilon = 0
+check  m: epsilon >= 0
+refute m: epsilon > 0
+"""
+    report = check_text(text)
+    assert verdicts(report) == ["holds", "holds", "violated"]
+    assert all(result["vacuous"] for result in report["results"])
