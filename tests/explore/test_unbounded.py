@@ -938,18 +938,39 @@ mechanism larger(r = (a + 1)/2) {
 """
 
 
+LARGER_BY_THEIR_OWN = """
+param a in (0, 1)
+mechanism first { input x in 0..1  adjacent all
+  u ~ geometric(x, a^2/2) unbounded  v ~ geometric(2 * x, a/3) unbounded
+  if u >= v { output u } }
+mechanism larger { input x in 0..1  adjacent all
+  u ~ geometric(x, a/3) unbounded  v ~ geometric(1 - x, a/2) unbounded
+  output max(u, v) }
+"""
+FIRST_DELTA = "(a^5 - 2*a^3 - 18*a^2 + 36)/(36 + 12*a + 18*a^2 - 2*a^4 - 3*a^5 - a^6)"
+LARGER_DELTA = "(a^5 - 5*a^4 - 13*a^3 + 30*a^2 + 36*a)/(36*a^2 + 180*a + 216)"
+
+
 @pytest.mark.parametrize(
-    "claim", ["delta(0) >= 1/10", "delta(0) = 1/10", "dp(ln 2, 1/50)", "dp(ln 2, 1/9)"]
+    ("text", "claim"),
+    [
+        (LARGER_OF_TWO, "check larger: delta(0) >= 1/10"),
+        (LARGER_OF_TWO, "check larger: delta(0) = 1/10"),
+        (LARGER_OF_TWO, "check larger: dp(ln 2, 1/50)"),
+        (LARGER_OF_TWO, "check larger: dp(ln 2, 1/9)"),
+        (LARGER_BY_THEIR_OWN, f"check first: delta(-ln a) = {FIRST_DELTA}"),
+        (LARGER_BY_THEIR_OWN, f"check larger: delta(0) != {LARGER_DELTA}"),
+    ],
 )
-def test_delta_of_numbers_chosen_fails_where_it_does_at_single_values(claim):
+def test_delta_of_numbers_chosen_fails_where_it_does_at_single_values(text, claim):
     """In windows that grow until telling less and more is alike for all values."""
-    text = f"{LARGER_OF_TWO}check larger: {claim}"
+    text += claim
     (result,) = check_text(text, "--explain", "none")["results"]
     assert "at_least" not in result["values"]
     intervals = result["values"]["fails_for"]
     ends = {Fraction(each[end]["decimal"]) for each in intervals for end in ("from", "to")}
-    values = [Fraction(-1, 2), Fraction(1, 3)]
-    values += [x + s for x in ends - {-1, 1} for s in (Fraction(-1, 10**6), Fraction(1, 10**6))]
+    values = [Fraction(1, 10), Fraction(1, 3)]
+    values += [x + s for x in ends - {-1, 0, 1} for s in (Fraction(-1, 10**6), Fraction(1, 10**6))]
     for value in values:
         (at,) = verdicts(check_text(text, "-D", f"a={value}", "--explain", "none"))
         within = [
@@ -957,6 +978,19 @@ def test_delta_of_numbers_chosen_fails_where_it_does_at_single_values(claim):
             for each in intervals
         ]
         assert any(within) == (at == "violated"), value
+
+
+def test_a_ratio_of_kinds_in_between_is_no_ratio_of_numbers():
+    """Next to the window it is 464/189; numbers farther away are told until the ends decide."""
+    text = """
+mechanism m { input x in 0..1  adjacent all
+  a ~ geometric(3 * x, 3/4) unbounded
+  b ~ geometric(1 - x, 1/2) unbounded
+  c ~ geometric(0, 1/8) unbounded
+  if a > b { output c } else { output a } }
+check m: epsilon = ln(11097376/4659721)
+"""
+    assert verdicts(check_text(text)) == ["holds"]
 
 
 @pytest.mark.parametrize(

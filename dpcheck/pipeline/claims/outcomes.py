@@ -16,7 +16,7 @@ from dpcheck.explore import Explored, MistakesFound
 from dpcheck.explore.explored import with_less_told
 from dpcheck.explore.tails.tails import WindowTooSmall
 from dpcheck.limits import LimitReached, Limits
-from dpcheck.logic.claims import Claim, ForAll, QuantityValue
+from dpcheck.logic.claims import Claim, ForAll, QuantityClaim, QuantityValue
 from dpcheck.model.program import Mechanism, Target
 from dpcheck.model.values import Value, value_text
 from dpcheck.pipeline.claims.explorations import Explorations, measures_of
@@ -148,7 +148,10 @@ class _SingleValues:
         """Return the outcome for a value; raises `ClaimRejected` with a mistake that it meets."""
         try:
             one = _at_value(self.check, value, self.limits)
-            if claim is not self.check.claim:  # ε, which reads no parameter
+            if claim is not self.check.claim:  # ε, which reads no parameter, or half of the claim
+                own = one.check.claim
+                if isinstance(claim, QuantityClaim) and isinstance(own, QuantityClaim):
+                    claim = replace(own, comparison=claim.comparison)
                 return decided(one.asking(claim), self.limits)[0]
             outcome, self.asked[value] = decided(one, self.limits)
         except ClaimRejected as rejected:
