@@ -228,6 +228,7 @@ def test_json_counts_no_pairs_where_a_limit_kept_the_chain_from_being_finished(f
 
 def test_json_keeps_the_numbers_of_a_chain_that_stands_when_a_limit_is_met(folder, monkeypatch):
     from dpcheck.limits import Limit, LimitReached
+    from dpcheck.pipeline import run  # noqa: F401 - what imports the function keeps the right one
     from dpcheck.pipeline.claims import explorations
     from tests.checking import check_text
 
