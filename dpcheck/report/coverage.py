@@ -22,20 +22,15 @@ _LONGEST_VALUE = 40
 def covered_by(target: program.Target) -> tuple[str, ...]:
     """Return the facts to put beside every verdict: the box of inputs, then the adjacency."""
     if isinstance(target, program.Mechanism):
-        return (*_inputs(target), *_adjacency(target), *_priors(target))
+        taken = frozenset(declared.name for declared in target.inputs)  # a symbol is in quotes then
+        return (*_inputs(target, taken), *_adjacency(target, taken), *_priors(target))
     return _chain_facts(target)
 
 
-def _inputs(mechanism: program.Mechanism) -> tuple[str, ...]:
+def _inputs(mechanism: program.Mechanism, taken: frozenset[str]) -> tuple[str, ...]:
     """Return `for x in 0..5, public t in 0..3`."""
-    taken = _names(mechanism)
     inputs = ", ".join(_input_text(declared, taken) for declared in mechanism.inputs)
     return (f"for {inputs}",) if inputs else ()
-
-
-def _names(mechanism: program.Mechanism) -> frozenset[str]:
-    """Return the names of the inputs: a symbol of such a name is written in quotes."""
-    return frozenset(declared.name for declared in mechanism.inputs)
 
 
 def _input_text(declared: program.Input, taken: frozenset[str]) -> str:
@@ -124,8 +119,7 @@ def _operands(args: Sequence[Expr], outer: int, taken: frozenset[str]) -> list[s
     return texts
 
 
-def _adjacency(mechanism: program.Mechanism) -> tuple[str, ...]:
-    taken = _names(mechanism)
+def _adjacency(mechanism: program.Mechanism, taken: frozenset[str]) -> tuple[str, ...]:
     texts: list[str] = []
     for clause in mechanism.adjacency:
         match clause:

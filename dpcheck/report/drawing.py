@@ -43,7 +43,8 @@ def draw_mistake(mistake: Mistake, columns: int | None = None) -> tuple[Line, ..
         )
     ]
     distinct = tuple(dict.fromkeys(mistake.labels))
-    margin = _margin_width(distinct)
+    last = max((each.span.source.position(each.span.end)[0] for each in distinct), default=0)
+    margin = len(str(last)) if distinct else 0
     room = WIDTH if columns is None else max(20, min(WIDTH, columns - margin - 4))
     for position, (source, labels) in enumerate(_by_source(distinct)):
         lines.extend(_draw_source(source, labels, margin, room, is_first=position == 0))
@@ -57,12 +58,6 @@ def draw_mistake(mistake: Mistake, columns: int | None = None) -> tuple[Line, ..
 def mistake_text(mistake: Mistake) -> str:
     """Return one mistake as it is drawn away from a terminal."""
     return "\n".join(map(plain, draw_mistake(mistake)))
-
-
-def _margin_width(labels: Sequence[Label]) -> int:
-    """Return the width of the largest line number shown."""
-    last = max((label.span.source.position(label.span.end)[0] for label in labels), default=0)
-    return len(str(last)) if labels else 0
 
 
 def _by_source(labels: Sequence[Label]) -> list[tuple[SourceText, list[Label]]]:

@@ -75,9 +75,13 @@ class TextReport:
         """Show what is worked on, on a terminal."""
         if self.progress is None:
             return
+        from rich.console import Console
+        from rich.markup import escape
+
         if self._status is None:
-            self._status = _status(self.progress)
-        self._status.update(_unmarked(visible(work_text(event)), self._status))
+            self._status = Console(file=self.progress).status("")
+        room = max(20, self._status.console.width - 8)
+        self._status.update(escape(visible(work_text(event))[:room]))  # brackets are no markup
         self._status.start()
 
     def _stop_progress(self) -> None:
@@ -92,16 +96,3 @@ def work_text(event: answers.Reading | answers.Started) -> str:
     asked = event.asked
     at = "" if asked.at is None else f" at {asked.at}"
     return f"{asked.file}:{asked.line}: {asked.kind} {asked.target}{at}: {asked.claim}"
-
-
-def _status(stream: TextIO) -> Status:
-    from rich.console import Console
-
-    return Console(file=stream).status("")
-
-
-def _unmarked(text: str, status: Status) -> str:
-    """Return the text in one line, its square brackets kept from being read as markup."""
-    from rich.markup import escape
-
-    return escape(text[: max(20, status.console.width - 8)])

@@ -68,8 +68,14 @@ def path_evidence(
         states = sorted({s for pair in pairs for s in pair}) if found is None else pairs[0]
     reaching = _reaching(truths, part.path, states)
     fields = _chances(reaching)
-    shown = [] if found is None else states
-    fields["sides"] = [_side(truths.chain, reaching, s) for s in shown]
+    fields["sides"] = [
+        {
+            "input": truths.chain.state_text(s),
+            "state": reaching.starts[s],
+            "probability": Quotient(reaching.chance(s)),
+        }
+        for s in ([] if found is None else states)
+    ]
     if isinstance(part, f.Private):
         ends = {tuple(sorted(reaching.starts[s] for s in pair)) for pair in pairs}
         asked = {"pairs": sorted(map(list, ends)), **budget_fields(part.epsilon, part.delta)}
@@ -102,15 +108,6 @@ def _shown(
     names = set(found.states)
     pair = next((each for each in pairs if set(map(text, each)) == names), pairs[0])
     return [], [pair]
-
-
-def _side(chain: Chain, reaching: Reaching, state: int) -> Fields:
-    chance = Quotient(reaching.chance(state))
-    return {
-        "input": chain.state_text(state),
-        "state": reaching.starts[state],
-        "probability": chance,
-    }
 
 
 def _reaching(truths: Truths, path: f.PathFormula, states: Sequence[int]) -> Reaching:
