@@ -84,19 +84,8 @@ def false_parts(
 
 def _rank(formula: f.StateFormula) -> int:
     """Return how little a formula tells: 0 for pairs of neighbors, 1 for probabilities, 2 else."""
-    match formula:
-        case f.Private():
-            return 0
-        case f.ProbabilityIs():
-            return 1
-        case f.Not(argument=argument):
-            return _rank(argument)
-        case f.And(arguments=arguments) | f.Or(arguments=arguments):
-            return min(_rank(argument) for argument in arguments)
-        case f.Truth() | f.Atom():
-            return 2
-        case _:
-            assert_never(formula)
+    kinds = {isinstance(part, f.Private) for part in f.outermost_numbers(formula)}
+    return 2 if not kinds else int(True not in kinds)
 
 
 def _pair_example(

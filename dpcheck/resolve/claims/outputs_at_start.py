@@ -8,10 +8,10 @@ on, is rarely what was meant: `X` is missing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import assert_never
 
 from dpcheck.diagnostics.claims import OutputAtStart
 from dpcheck.logic import formulas as f
+from dpcheck.model import trees
 from dpcheck.model.atoms import Condition
 from dpcheck.resolve.claims.formulas import Reader
 from dpcheck.source import Span
@@ -28,7 +28,7 @@ def report_outputs_at_start(formula: f.StateFormula, reader: Reader) -> None:
         meaning = atoms.get(atom.key)
         return isinstance(meaning, Condition) and meaning.reads_output
 
-    found = dict(_in_state(formula, is_output))
+    found = dict(_parts_at_start(formula, is_output))
     for span, (before, after) in found.items():
         reader.scope.report(OutputAtStart(span, before, after))
 
@@ -37,49 +37,28 @@ Edit = tuple[str, str]
 """What to write before and after a part."""
 
 
-def _in_state(formula: f.StateFormula, is_output: IsOutput) -> Iterator[tuple[Span, Edit]]:
-    """Yield the parts of a state formula about the start, with what to write around them."""
-    match formula:
-        case f.Truth():
-            pass
+def _parts_at_start(node: object, is_output: IsOutput) -> Iterator[tuple[Span, Edit]]:
+    """Yield the parts of a formula that read an output at the start, with what to write there."""
+    match node:
         case f.Atom(span=span):
-            if is_output(formula):
+            if is_output(node):
                 yield span, ("P>=1 [ X ", " ]")
-        case f.Not(argument=argument):
-            yield from _in_state(argument, is_output)
-        case f.And(arguments=arguments) | f.Or(arguments=arguments):
-            for argument in arguments:
-                yield from _in_state(argument, is_output)
-        case f.ProbabilityIs(path=path) | f.Private(path=path):
-            yield from _in_path(path, is_output)
-        case _:
-            assert_never(formula)
-
-
-def _in_path(path: f.PathFormula, is_output: IsOutput) -> Iterator[tuple[Span, Edit]]:
-    """Yield the parts of a path formula that read an output at the start."""
-    match path:
         case f.Holds(state=state, span=span):
-            if any(_in_state(state, is_output)):
+            if any(_parts_at_start(state, is_output)):
                 yield span, ("X ", "") if isinstance(state, f.Atom) else ("X (", ")")
-        case f.PathNot(argument=argument):
-            yield from _in_path(argument, is_output)
-        case f.PathAnd(arguments=arguments) | f.PathOr(arguments=arguments):
-            for argument in arguments:
-                yield from _in_path(argument, is_output)
-        case f.Globally(argument=argument, span=span):
-            if _at_start(argument, is_output) is False:
-                yield span, ("X ", "")
-        case f.Until(left=first, span=span) | f.WeakUntil(left=first, span=span):
+        case (
+            f.Globally(argument=first, span=span)
+            | f.Until(left=first, span=span)
+            | f.WeakUntil(left=first, span=span)
+            | f.Release(right=first, span=span)
+        ):
             if _at_start(first, is_output) is False:
-                yield span, ("X (", ")")
-        case f.Release(right=first, span=span):
-            if _at_start(first, is_output) is False:
-                yield span, ("X (", ")")
+                yield span, ("X ", "") if isinstance(node, f.Globally) else ("X (", ")")
         case f.Next() | f.Finally():
             pass
         case _:
-            assert_never(path)
+            for part in trees.parts(node):
+                yield from _parts_at_start(part, is_output)
 
 
 def _at_start(formula: f.PathFormula | f.StateFormula, is_output: IsOutput) -> bool | None:
