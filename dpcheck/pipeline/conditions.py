@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from math import prod
-
 from dpcheck.explore import Explored
-from dpcheck.model.expressions import Const, Expr
 from dpcheck.model.program import ExplicitChain, Mechanism, Target
-from dpcheck.model.values import SetValue, value_text
+from dpcheck.model.values import value_text
 from dpcheck.model.words import word_text
 
 
@@ -16,13 +13,13 @@ def condition_of(text: str, target: Target, explored: Explored) -> str | None:
 
     `x = 0 & q[1] = "b c"` for a mechanism, `s[1]` for a chain; None if no state is shown so.
     """
+    if isinstance(target, ExplicitChain):
+        families = {family.name for family in target.families if family.indices}
+        is_member = text.endswith("]") and text.partition("[")[0] in families
+        return text if is_member or text.startswith('"') else word_text(text)
     chain = explored.chain
     state = next((s for s in chain.initial.tolist() if chain.state_text(s) == text), None)
-    if state is None:
-        return None
-    if isinstance(target, ExplicitChain):
-        return _member(target, state)
-    return _inputs(target, explored, state) or None
+    return None if state is None else _inputs(target, explored, state) or None
 
 
 def _inputs(mechanism: Mechanism, explored: Explored, state: int) -> str:
@@ -38,27 +35,3 @@ def _inputs(mechanism: Mechanism, explored: Explored, state: int) -> str:
             value = explored.table.value(int(explored.inputs[column][state]))
             parts.append(f"{name} = {value_text(value, taken)}")
     return " & ".join(parts)
-
-
-def _member(chain: ExplicitChain, state: int) -> str:
-    """Return a state of a chain: numbered family by family, the last index varying fastest."""
-    place = state
-    for family in chain.families:
-        sets = [_elements(domain) for _, domain in family.indices]
-        size = prod(map(len, sets))
-        if place >= size:
-            place -= size
-            continue
-        indices: list[str] = []
-        for elements in reversed(sets):
-            place, digit = divmod(place, len(elements))
-            indices.insert(0, value_text(elements.items[digit]))
-        name = word_text(family.name)
-        return f"{name}[{', '.join(indices)}]" if indices else name
-    raise AssertionError("every state belongs to a family")
-
-
-def _elements(domain: Expr) -> SetValue:
-    assert isinstance(domain, Const), "index sets are known"
-    assert isinstance(domain.value, SetValue), "index sets are sets"
-    return domain.value

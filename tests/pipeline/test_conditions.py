@@ -21,6 +21,12 @@ CHAIN = "chain m { state a state STATE STATE -> 1: a init STATE, a observe a }"
         (f'mechanism m {{ input q in {{"q", a}} {BODY}', 'q = "q"'),
         (f"mechanism m {{ input q in {{(1, a), (1, b)}} {BODY}", "q = (1, a)"),
         (CHAIN.replace("STATE", '"x = 1, y"'), '"x = 1, y"'),
+        (CHAIN.replace("STATE", '"s[1]"'), '"s[1]"'),
+        (CHAIN.replace("state a", "state a state s").replace("STATE", '"s[1]"'), '"s[1]"'),
+        (
+            CHAIN.replace("state a", "state a state s[i in 0..1]").replace("STATE", '"s[1]"'),
+            '"s[1]"',
+        ),
         (CHAIN.replace("state STATE", "state s[i in 0..2]").replace("STATE", "s[1]"), "s[1]"),
         (
             CHAIN.replace("state STATE", 'state s[i in 0..2, j in {k, "b c"}]').replace(
