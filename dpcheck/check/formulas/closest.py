@@ -1,17 +1,13 @@
-"""Which neighbors come closest to the budget of a formula D that holds.
-
-Floats with proved errors leave the pairs that may be the closest; those are compared exactly.
-"""
+"""Which neighbors come closest to the budget of a formula D that holds, compared exactly."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from dpcheck.chain.chain import IntArray
-from dpcheck.check.evidence.float_probabilities import FloatArray
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
-from dpcheck.exact import UNIT_ROUNDOFF, compare, exp_float_bounds, multiply
+from dpcheck.exact import compare, multiply
 from dpcheck.logic.formulas import Private
 
 
@@ -23,9 +19,6 @@ def closest_pair(
     For δ = 0 its ratio is the largest, else its p - e^ε q. None where both sides are alike
     everywhere, and where exact values are too long.
     """
-    estimated = truths.estimates(formula.path, pairs)
-    if estimated is not None:
-        pairs = pairs[_may_be_closest(formula, *estimated)]
     different, which = truths.paired_bounds(formula.path, pairs)
     if any(low != high for ends in different for low, high in ends):
         return None
@@ -47,24 +40,3 @@ def _is_closer(gap: EventGap, other: EventGap, formula: Private) -> bool:
     if formula.delta != 0:
         return gap.exceeds(other, ExpFactor.of(formula.epsilon))
     return compare(multiply(gap.p, other.q), multiply(other.p, gap.q)) > 0
-
-
-def _may_be_closest(formula: Private, low: FloatArray, high: FloatArray) -> IntArray:
-    """Return which pairs [n_closest] may be the closest, by bounds [n_pairs, 2] of probabilities.
-
-    A quotient is off by a unit roundoff of itself, a difference of products by a few of the terms.
-    """
-    below, above = low[:, ::-1], high[:, ::-1]
-    scale: float = 1
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        if formula.delta == 0:
-            least, most = low / above, high / below
-        else:
-            ends = exp_float_bounds(formula.epsilon)
-            if ends is None:
-                return np.arange(len(low))
-            least, most, scale = low - ends[1] * above, high - ends[0] * below, ends[1]
-    largest = np.maximum(scale, np.abs(np.nan_to_num(most, posinf=scale)))
-    margin = 16 * UNIT_ROUNDOFF * largest
-    reached = np.nanmax(least - margin, initial=-np.inf)
-    return np.flatnonzero((~(most + margin < reached)).any(axis=1))
