@@ -127,6 +127,10 @@ class Chain(Model):
         inside = ", ".join(map(as_text, indices))
         return as_text(Sym(name)) + (f"[{inside}]" if indices else "")
 
+    def point_of(self, text: str) -> Point | None:
+        """Return the state that is written so, if it is an initial one or not."""
+        return next((state for state in self.states if self.text_of(state) == text), None)
+
     def env(self, _point: object) -> Env:
         """Return the names that a formula may read."""
         return self.parameters

@@ -22,6 +22,7 @@ from dpcheck.reference.numbers import (
     quotient,
     sign,
 )
+from dpcheck.reference.programs import words
 from dpcheck.reference.runs import Point
 from dpcheck.reference.syntax import Tree, parsed
 from dpcheck.reference.targets import Target, target_of
@@ -51,11 +52,11 @@ class Question:
     chances: what was computed last of a formula, by the texts of the points.
     """
 
-    def __init__(self, target: Target, at: Tree) -> None:
-        """Select the points where a condition holds; a chain's `at` may name other states."""
+    def __init__(self, target: Target, at: Tree, points: list[Point] | None = None) -> None:
+        """Select of all points, or of these, those where a condition holds."""
         self.target, self.model, self.is_sample = target, target.model, False
         self.chances: dict[str, Number] = {}
-        self.selected = self.where(at, self.model.points)
+        self.selected = self.where(at, self.model.points if points is None else points)
         self.n_points = len(self.selected)
         self.pairs: list[tuple[Point, Point]] = []
 
@@ -258,6 +259,9 @@ def answer(
     if value is not None:
         quantity = tree[2][0] if tree[0] == "compare" else tree
         tree = ("compare", ("=",), (quantity, parsed(value)))
+    model = target_of(target, loaded).model
+    if model.adapts or not model.queries.isdisjoint(words((tree, at))):
+        raise NotCovered("an analyst who adapts, or whose choices the claim names")
     try:
         question = Question(target_of(target, loaded), at)
         question.pair_all()

@@ -7,9 +7,10 @@ the loop around them, or gives a caller its variables back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cache
-from itertools import product
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, cached_property
+from itertools import count, product
 
 from dpcheck.reference.distributions import distribution
 from dpcheck.reference.expressions import Env, Scope, evaluate, holds
@@ -55,28 +56,56 @@ class Todo:
             self.reads = words(tree) | (then.reads if then is not None else frozenset())
 
 
+MOST_CHOICES = 20
+"""Bounds the lengths of histories after which one query is made and choices may differ."""
+
+
 class Mechanism(Model):
     """A mechanism with the values of its parameters.
 
-    Points are the values of the inputs. A position of a path is what was shown last with the state
-    of the run then, `None` at the beginning; or how the run ended.
+    Points are the values of the inputs and, for each query that is `fixed`, an array of choices,
+    one for each length of the history (outputs and queries) after which it is made; after longer
+    ones the last is made again. A position of a path is what was shown last with the state of the
+    run then, `None` at the beginning; or how the run ended.
+
+    Where queries are ahead, the variable `query` has the length of the history as far as it counts,
+    the choices (name, ((length, choice), ...)), and whether they are shown: no formula counts them.
+    For an analyst who `adapts` it is a draw of what is `offered`: of so many each choice.
     """
 
     def __init__(self, tree: Tree, given: Env, scope: Scope, work: Work) -> None:
         super().__init__(scope, work)
         _, self.name, parameters, self.body = tree
-        if "query" in words(self.body):
-            raise NotCovered("an analyst who chooses")
         self.parameters = with_defaults(parameters, given, scope)
         self.inputs = [part for part in self.body if part[0] in ("input", "public")]
-        self.names = [name for _, name, *_ in self.inputs]
+        queries = list(queries_in(self.body))
+        self.queries = frozenset(name for name, _, _ in queries)
+        self.offered: dict[str, int] = {}
+        self.adapts = any(how is None for _, _, how in queries)
+        self.fixed = {name: domain for name, domain, how in queries if how}
+        self.names = [*(name for _, name, *_ in self.inputs), *self.fixed]
+        if queries and ("run" in words(self.body) or len(set(self.names)) < len(self.names)):
+            raise NotCovered("an analyst beside `run`, or a query called as an input")
         self.seen: dict[str, Value] = {}
         self._todos: dict[tuple[Tree, int], Todo] = {}
 
     # --- inputs ----------------------------------------------------------------------------
 
     def every_point(self) -> list[Point]:
-        """Return every value of the inputs, the last input changing fastest."""
+        """Return every value of the inputs, the last one changing fastest, with every analyst."""
+        found = self.every_input()
+        for name, domain in self.fixed.items():
+            n = len(self.lengths[name])
+            if n == MOST_CHOICES:
+                raise NotCovered(f"an analyst who may choose {n} times or more")
+            ways = product(self.choices(domain, self.parameters), repeat=n)
+            arrays = [Arr(1, chosen) for chosen in ways]
+            self.work.spend(len(found) * len(arrays))
+            found = [(*earlier, chosen) for earlier in found for chosen in arrays]
+        return found
+
+    def every_input(self) -> list[Point]:
+        """Return every value of the inputs."""
         found: list[Point] = [()]
         for _, _, indices, domain, where in self.inputs:
             found = [
@@ -98,9 +127,12 @@ class Mechanism(Model):
     def are_neighbors(self, s: Point, t: Point) -> bool:
         """Return whether two inputs are different, agree on what is public, and are adjacent."""
         self.work.spend()
-        both = zip(self.inputs, s, t, strict=True)
-        if s == t or any(part[0] == "public" and a != b for part, a, b in both):
+        n = len(self.inputs)
+        both = zip(self.inputs, s, t, strict=False)
+        is_known = s[n:] != t[n:] or any(part[0] == "public" and a != b for part, a, b in both)
+        if s == t or is_known:
             return False
+        s, t = s[:n], t[:n]
         clauses = [part[1] for part in self.body if part[0] == "adjacent"]
         found = [self._relates(each, *way) for each in clauses for way in ((s, t), (t, s))]
         return any(found)  # a mistake is not hidden by another clause
@@ -111,14 +143,35 @@ class Mechanism(Model):
             return True
         if all(tree[0] == "tuple" for tree in clause):
             return (*s, *t) in [evaluate(tree, self.parameters, self.scope) for tree in clause]
-        primed = {f"{name}'": value for name, value in zip(self.names, t, strict=True)}
+        primed = {f"{name}'": value for name, value in zip(self.names, t, strict=False)}
         return holds(clause[0], {**self.env(s), **primed}, self.scope)
 
     def text_of(self, point: Point) -> str:
         """Write an input the way people see it: `q = [1, 0], t = 0`, wherever arrays begin."""
         plain = [Arr(1, value.items) if isinstance(value, Arr) else value for value in point]
-        parts = zip(self.names, map(as_text, plain), strict=True)
+        parts = zip(self.names, map(as_text, plain), strict=False)
         return ", ".join(f"{name} = {text}" for name, text in parts) or "start"
+
+    def point_of(self, text: str) -> Point | None:
+        """Return the input, with the choices of an analyst, that is written so."""
+        if not self.fixed:
+            return super().point_of(text)
+        arrays = "".join(rf"(?:, |^){name} = \[(.*)\]" for name in self.fixed)
+        found = re.fullmatch(f"(.*?){arrays}", text)
+        inputs, *written = found.groups() if found else (None,)
+        point = next(
+            (p for p in self.every_input() if self.text_of(p) == (inputs or "start")), None
+        )
+        if point is None:
+            return None
+        for (name, domain), part in zip(self.fixed.items(), written, strict=True):
+            known = {as_text(choice): choice for choice in self.choices(domain, self.parameters)}
+            longest_first = map(re.escape, sorted(known, key=len, reverse=True))
+            chosen = re.findall("|".join(longest_first), part)
+            if len(chosen) > len(self.lengths[name]):
+                raise NotCovered("an analyst who chooses after histories of more lengths")
+            point = (*point, Arr(1, tuple(known[each] for each in chosen)))
+        return point if self.text_of(point) == text else None
 
     def env(self, point: Point) -> Env:
         """Return the names that a formula may read."""
@@ -128,11 +181,16 @@ class Mechanism(Model):
 
     def start(self, point: Point) -> State:
         """Return the state in which a run begins."""
-        return self.state(self.before(None, self.body), self.env(point))
+        return self.begun(point, self.analyst(point), is_shown=True)
 
     def first(self, point: Point) -> Position:
         """Return where a path begins."""
-        return None, self.start(point)
+        return None, self.begun(point, self.analyst(point), is_shown=False)
+
+    def begun(self, point: Point, analyst: Value, *, is_shown: bool) -> State:
+        """Return the state in which a run begins; without an analyst, every choice is made."""
+        env = {**self.env(point[: len(self.inputs)]), "query": (0, analyst, is_shown)}
+        return self.state(self.before(None, self.body), env)
 
     def after(self, position: Position) -> Law:
         """Return the law of the next position."""
@@ -179,12 +237,14 @@ class Mechanism(Model):
                         then = self.state(todo.then, self.assigned(place, value, env))
                         add(following, (None, then), p)
                 return following
+            case ("query", (name, domain), how):
+                return self.asked(name, self.choices(domain, env), how, env, todo.then)
             case ("output", tree):
                 value = self.value(tree, env)
                 shown = as_text(value)
                 known = self.seen.setdefault(shown, value)
                 assert known == value, "different values are written differently"
-                return {(shown, self.state(todo.then, env)): ONE}
+                return {(shown, self.state(todo.then, longer(env))): ONE}
         return {(None, self.state(*self.done(todo.tree, env, todo))): ONE}
 
     def done(self, statement: Tree, env: Env, todo: Todo) -> tuple[Todo | None, Env]:
@@ -257,6 +317,62 @@ class Mechanism(Model):
         places = elements(self.value(indices, around))
         return {**env, name: array(places, (first,) * len(places))}
 
+    # --- analysts --------------------------------------------------------------------------
+
+    def choices(self, domain: Tree, env: Env) -> tuple[Value, ...]:
+        """Return what a query may ask."""
+        return elements(self.value(domain, env))
+
+    def asked(
+        self, name: str, choices: Sequence[Value], how: str | None, env: Env, then: Todo | None
+    ) -> Law:
+        """Return what a query shows: the choice after this history, or one that is drawn."""
+        if "query" not in env:
+            raise NotCovered("an analyst who chooses in what is called")
+        length, analyst, is_shown = env["query"]
+        if how and analyst is not None:
+            choices = [[each for n, each in dict(analyst)[name] if n <= length][-1]]
+        found: Law = {}
+        for choice in choices:
+            text = f"{name} = {as_text(choice)}"
+            if not how and self.offered.setdefault(text, len(choices)) != len(choices):
+                raise NotCovered("queries of one name and different sets")
+            after = self.state(then, longer(self.assigned(("name", name), choice, env)))
+            add(found, (text if is_shown else None, after), ONE / len(choices))
+        return found
+
+    def analyst(self, point: Point) -> Value:
+        """Return the choices at a point, with the lengths of histories that they are made after."""
+        arrays = zip(self.fixed, point[len(self.inputs) :], strict=True)
+        return tuple(
+            (name, tuple(zip(self.lengths[name], a.items, strict=False))) for name, a in arrays
+        )
+
+    @cached_property
+    def lengths(self) -> dict[str, list[int]]:
+        """The lengths of histories after which runs make each fixed query, the first ones."""
+        found: dict[str, list[int]] = {name: [] for name in self.fixed}
+        level = {self.begun(point, None, is_shown=True) for point in self.every_input()}
+        seen = set[State]()
+        for length in count():
+            ahead = set[State]()
+            while level:
+                state = level.pop()
+                if state in seen or state[0] is None:
+                    continue
+                seen.add(state)
+                self.work.spend()
+                match state[0].tree:
+                    case ("query", (name, _), "fixed") if length not in found[name]:
+                        found[name].append(length)
+                for seen_next in self.transitions(state):
+                    if isinstance(seen_next, tuple):
+                        (level if seen_next[0] is None else ahead).add(seen_next[1])
+            level = ahead
+            if not level or max(map(len, found.values())) == MOST_CHOICES:
+                return found
+        return found
+
     # --- draws and calls -------------------------------------------------------------------
 
     def drawn_law(self, drawn: Tree, env: Env) -> Law:
@@ -304,6 +420,26 @@ def words(tree: Tree) -> frozenset[str]:
     if isinstance(tree, str):
         return frozenset((tree,))
     return frozenset().union(*map(words, tree)) if isinstance(tree, tuple) else frozenset()
+
+
+def queries_in(tree: Tree) -> Iterator[Tree]:
+    """Yield name, set and `fixed`, or None, of the queries in a tree."""
+    match tree:
+        case ("query", (name, domain), how):
+            yield name, domain, how
+        case tuple():
+            for part in tree:
+                yield from queries_in(part)
+
+
+def longer(env: Env) -> Env:
+    """Return the environment after an output or a query, if queries are ahead."""
+    if "query" not in env:
+        return env
+    length, analyst, is_shown = env["query"]
+    ends = (pairs[-1][0] for _, pairs in analyst or () if pairs)
+    most = length + 1 if analyst is None else max(ends, default=0)
+    return {**env, "query": (min(length + 1, most), analyst, is_shown)}
 
 
 def given_back(left: Tree, env: Env) -> Env:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 import re
 from fractions import Fraction
+from itertools import combinations
+from math import prod
 from typing import Any
 
-from dpcheck.reference.chains import Chain
 from dpcheck.reference.claims import INFINITE, Question
 from dpcheck.reference.expressions import TESTS, Env, combined, compare, evaluate, unrolled
 from dpcheck.reference.files import Loaded
@@ -121,8 +122,10 @@ class Replay:
 
     def _question(self) -> tuple[Question, list[Point]]:
         """Return the claim about the sides of the witness alone, and their points."""
-        question = Question(self.target, None)
-        points = [_point(question.model, text) for text in self.sides]
+        points = [self.target.model.point_of(text) for text in self.sides]
+        if None in points:
+            raise Contradicted(f"the model has no input {self.sides[points.index(None)]}")
+        question = Question(self.target, None, points)
         if len(points) == 2:
             s, t = points
             if not question.model.are_neighbors(s, t):
@@ -172,6 +175,11 @@ class Replay:
 
     def _followed(self) -> list[tuple[Number, Number]]:
         """Return bounds of both chances of the event that violate the budget."""
+        for a, b in combinations(self.event, 2):
+            asked = [pair for pair in zip(a, b, strict=False) if pair[0] != pair[1]][:1]
+            names = {str(text).partition(" = ")[0] for pair in asked for text in pair}
+            if len(names) == 1 and names <= self.target.model.queries:
+                raise NotCovered("an event of more than one strategy")
         for reach in REACHES:
             self.target = target_of(self.claim["target"], self.loaded, reach)
             question, points = self._question()
@@ -185,7 +193,10 @@ class Replay:
         raise NotCovered(f"noise more than {REACHES[-1]:,} from its center")
 
     def chance(self, model: Model, point: Point) -> tuple[Number, Number]:
-        """Return how likely the event is at a point: without, and with, all that is left out."""
+        """Return how likely the event is at a point: without, and with, all that is left out.
+
+        An analyst who adapts makes the choices in it for sure: neither side has another chance.
+        """
 
         def told(output: str) -> str:
             return next((far for far in self.far if _tells(far, output)), output)
@@ -194,7 +205,8 @@ class Replay:
         begun = {outputs[:n] for outputs in shown for n in range(len(outputs) + 1)}
         row = model.row(model.start(point), begun.__contains__, told)
         low = left_out = ZERO
-        for (outputs, status), p in row.items():
+        for (outputs, status), drawn in row.items():
+            p = drawn * prod(model.offered.get(text, 1) for text in outputs)
             if any(_begins(each, outputs, status) for each in self.event):
                 low += p
             elif status == UNKNOWN:
@@ -234,6 +246,8 @@ class Replay:
         if self.fields["proof"] == "sum":
             raise NotCovered("they are those of a composition")
         question, points = self._question()
+        if question.model.adapts:
+            raise NotCovered("they are those of a strategy")
         model, most = question.model, max(map(len, self.event), default=0)
 
         def happens(point: Point, generator: random.Random) -> bool:
@@ -261,14 +275,6 @@ def _tells(far: str, shown: str) -> bool:
         a == b or (a[0] in TESTS and b[-1].isdecimal() and compare(a[0], int(b), int(a[2:])))
         for a, b in zip(told, parts, strict=True)
     )
-
-
-def _point(model: Model, text: str) -> Point:
-    """Return the input or state that is written so."""
-    for point in [*model.points, *(model.states if isinstance(model, Chain) else ())]:
-        if model.text_of(point) == text:
-            return point
-    raise Contradicted(f"the model has no input {text}")
 
 
 def _same(found: Value, written: Value, what: str) -> None:

@@ -98,6 +98,7 @@ class Model:
     """A mechanism or a chain: its points, which of them are neighbors, and the runs of each.
 
     A path formula is about the positions of a path; one without an end stays at its last one.
+    An analyst may make `queries`, and see the answers before, or not (`adapts`).
     Each kind says: of a point its text, the names that formulas read there (`env`), the state in
     which a run begins (`start`), and where a path does (`first`); the law of (what is shown, the
     state then) from a state, and of the position after another; whether an atom holds at one.
@@ -112,6 +113,9 @@ class Model:
     first: Callable[[Point], Position]
     after: Callable[[Position], Law]
     atom: Callable[[Tree, Position, Env], bool]
+    adapts = False
+    queries: frozenset[str] = frozenset()
+    offered: dict[str, int] = {}  # noqa: RUF012 - a mechanism has its own
 
     def __init__(self, scope: Scope, work: Work) -> None:
         self.scope, self.work = scope, work
@@ -123,6 +127,10 @@ class Model:
     def points(self) -> list[Point]:
         """All inputs, or initial states."""
         return self.every_point()
+
+    def point_of(self, text: str) -> Point | None:
+        """Return the input, or state, that is written so."""
+        return next((point for point in self.points if self.text_of(point) == text), None)
 
     def value(self, tree: Tree, env: Env) -> Value:
         """Return the value of an expression."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
@@ -52,10 +53,11 @@ def event_evidence(claim: PrivacyClaim, seen: SeenPairs, found: Counterexample) 
     for member in event:
         p, q = add(p, member.p), add(q, member.q)
     shown = [member.shown for member in event]
-    rows, same = writing.merged(_rows_of_event(seen.chain, (first, second), shown))
+    told, starts = _rows_of_event(seen.chain, (first, second), shown)
+    rows, same = writing.merged(told)
     sides = [
         {"input": text, "state": same[state], "probability": writing.Quotient(chance)}
-        for text, state, chance in zip(found.states, (first, second), (p, q), strict=True)
+        for text, state, chance in zip(found.states, starts, (p, q), strict=True)
     ]
     return {
         "says": "violated",
@@ -63,7 +65,7 @@ def event_evidence(claim: PrivacyClaim, seen: SeenPairs, found: Counterexample) 
         **writing.budget_fields(claim.epsilon, claim.delta),
         "sides": sides,
         "event": [list(each) for each in shown],
-        **writing.rows_fields(rows, {same[first], same[second]}),
+        **writing.rows_fields(rows, {same[start] for start in starts}),
     }
 
 
@@ -77,16 +79,26 @@ def _pair(seen: SeenPairs, texts: Sequence[str]) -> tuple[int, int]:
 
 
 def _members(seen: SeenPairs, found: Counterexample, pair: tuple[int, int]) -> list[Member]:
-    """Return the sequences of the event; of one in words, those that are named."""
+    """Return the sequences of the event; of one in words, those that are named.
+
+    What an analyst chooses has the chance 1.
+    """
     shown = found.event
     listed = shown if isinstance(shown, tuple) else tuple(run.shown for run in found.runs)
-    shown_codes = np.unique(seen.chain.observation[seen.chain.observation >= 0]).tolist()
-    codes = {seen.chain.observation_text(code): code for code in shown_codes}
+    observed, offers = seen.chain.observation, seen.chain.offers
+    every: list[int] = np.unique(observed[observed >= 0]).tolist()
+    codes = {seen.chain.observation_text(code): code for code in every}
+    if len(codes) < len(every):
+        raise writing.Lacking("a query has several sets of choices")
     members = []
     for sequence in listed:
         seen.limits.check_time("evidence is written")
         outputs = [codes[text] for text in sequence.outputs]
-        p, q = (sequence_probability(seen.chain, state, outputs, sequence.ending) for state in pair)
+        n_ways = prod(offers[code][1] for code in outputs if code in offers)
+        p, q = (
+            multiply(n_ways, sequence_probability(seen.chain, state, outputs, sequence.ending))
+            for state in pair
+        )
         members.append(Member((*sequence.outputs, *writing.shown_ends(sequence.ending)), p, q))
     return members
 
@@ -110,38 +122,48 @@ def _enough(claim: PrivacyClaim, members: list[Member]) -> list[Member]:
 
 def _rows_of_event(
     chain: Chain, starts: tuple[int, int], event: Sequence[Ends]
-) -> dict[int, writing.Row]:
-    """Return the rows on the way of some sequences, with the edges that can complete one."""
-    rows: dict[int, writing.Row] = {}
-    kept: dict[int, set[tuple[int | None, str | None]]] = {s: set() for s in starts}
+) -> tuple[dict[int, writing.Row], tuple[int, int]]:
+    """Return the rows on the way of some sequences, and the numbers of the starts among them.
+
+    Where an analyst adapts, a state has a row for each history: the strategy of the event makes one
+    choice after it, and may make another one elsewhere.
+    """
+    following: dict[tuple[int, str | None], int] = {}  # prefixes by number, shorter ones first
+    whole = set[int]()
     for sequence in event:
-        levels: list[set[int | None]] = [set(starts)]
+        at = 0
         for shown in sequence:
-            following: set[int | None] = set()
-            for s in levels[-1]:
-                if s is not None:
-                    rows.setdefault(s, writing.row_of(chain, s))
-                    following |= {t for _, t, seen in rows[s][1] if seen == shown}
-            levels.append(following)
-        alive = levels.pop()
-        for shown in reversed(sequence):
-            before: set[int | None] = set()
-            for s in levels.pop():
-                if s is None:
-                    continue
-                edges = {(t, seen) for _, t, seen in rows[s][1] if seen == shown and t in alive}
-                if edges:
-                    kept.setdefault(s, set()).update(edges)
-                    before.add(s)
-            alive = before
-    # A state that is entered on the way of one sequence may be the end of another's.
-    kept |= {
-        t: set() for edges in [*kept.values()] for t, _ in edges if t is not None and t not in kept
-    }
-    return {
-        s: (rows[s][0], [edge for edge in rows[s][1] if edge[1:] in edges]) if edges else (1, [])
-        for s, edges in kept.items()
-    }
+            at = following.setdefault((at, shown), len(following) + 1)
+        whole.add(at)
+    entered = [set(starts), *(set[int]() for _ in following)]
+    rows: dict[int, writing.Row] = {}
+    for at, states in enumerate(entered):
+        for s in states:
+            rows[s] = rows[s] if s in rows else writing.row_of(chain, s)
+            for _, t, shown in rows[s][1]:
+                if t is not None and (at, shown) in following:
+                    entered[following[at, shown]].add(t)
+    places: dict[tuple[int, int], int] = {}
+
+    def place(at: int, s: int) -> int:
+        return places.setdefault((at, s), len(places)) if chain.offers else s
+
+    sides = place(0, starts[0]), place(0, starts[1])
+    kept: dict[int, writing.Row] = {}
+    for at, states in reversed([*enumerate(entered)]):
+        for s in sorted(states):
+            edges = [
+                (weight, None if t is None else place(then, t), shown)
+                for weight, t, shown in rows[s][1]
+                if (then := following.get((at, shown))) and (t is None or t in entered[then])
+            ]
+            if not edges and at > 0 and at not in whole:
+                states.remove(s)  # no sequence is completed from there
+                continue
+            _, others = kept.get(place(at, s), (1, []))
+            edges += [edge for edge in others if edge not in edges]
+            kept[place(at, s)] = (rows[s][0] if edges else 1), edges
+    return kept, sides
 
 
 def laws_evidence(claim: PrivacyClaim, seen: SeenPairs) -> writing.Fields:

@@ -62,6 +62,8 @@ def _evidence(asking: Asking, outcome: Outcome, limits: Limits) -> Fields:
             return composition_evidence(asking.claim, asking.parts, found, limits)
         case PrivacyClaim():
             seen = seen_pairs(asking.chain, selected, limits)
+            if found is None and asking.chain.offers:
+                raise Lacking("that no strategy of an analyst exceeds its budget is not listed")
             if found is None:
                 return laws_evidence(asking.claim, seen)
             return event_evidence(asking.claim, seen, found)

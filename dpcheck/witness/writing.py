@@ -85,14 +85,19 @@ def budget_fields(epsilon: exact.Budget, delta: exact.Number) -> Fields:
 
 
 def row_of(chain: Chain, state: int) -> Row:
-    """Return a row of a chain that shows an output a transition, as a run is seen."""
+    """Return a row of a chain that shows an output a transition, as a run is seen.
+
+    What an analyst chooses has the chance that it has if it is chosen.
+    """
     edges: list[tuple[exact.Whole, int | None, str | None]] = []
     below, row = chain.row(state)
     for target, weight in row:
         if target in (chain.stopped, chain.diverged):
             edges.append((weight, None, None if target == chain.stopped else "diverged"))
         else:
-            edges.append((weight, target, chain.observation_text(int(chain.observation[target]))))
+            code = int(chain.observation[target])
+            _, n_choices = chain.offers.get(code, (None, 1))
+            edges.append((n_choices * weight, target, chain.observation_text(code)))
     return below, edges
 
 

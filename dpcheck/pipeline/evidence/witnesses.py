@@ -145,8 +145,6 @@ def _witness(outcome: Outcome, ready: Ready, heading: Heading, limits: Limits) -
     check, chain = ready.check, ready.chain
     if check.for_all is not None:
         return lacking_text(heading.fields, "the claim is about all values of a `param`")
-    if chain.offers:
-        return lacking_text(heading.fields, "an analyst's strategy is no set of output sequences")
     known, fields = outcome.all_values, heading.fields
     if known is not None:
         asked = {**fields["claim"], "for": f"{known.param} in {known.asked}"}
