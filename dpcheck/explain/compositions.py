@@ -233,7 +233,7 @@ def _least_count(high: Number, low: Number, n_runs: int, epsilon: Budget) -> int
 def _remarks(kinds: Sequence[Kind], names: tuple[str, str]) -> list[Remark]:
     """Return what one output of each kind of runs contributes, and a run of the worst part."""
     remarks: list[Remark] = []
-    for k, kind in enumerate(kinds):
+    for kind in kinds:
         often = "once" if kind.times == 1 else f"{kind.times} times"
         often = often if len(kinds) == 1 else kind.runs
         parts: list[PhrasePart] = [f"{' and '.join(dict.fromkeys(kind.names))}, {often}"]
@@ -244,7 +244,7 @@ def _remarks(kinds: Sequence[Kind], names: tuple[str, str]) -> list[Remark]:
             ]
         parts += [", other outputs have smaller ones"] * (len(kind.classes) > _MAX_CLASSES)
         run = _run(kind, names) if kind is _worst(kinds) else None
-        remarks.append(Remark("by part" if k == 0 else "", Phrase.of(*parts), run))
+        remarks.append(Remark("by part", Phrase.of(*parts), run))
     return remarks
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from dpcheck.certify.evidence import certify_event, certify_violation
+from dpcheck.certify.evidence import Shown, certify_event, certify_violation
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.check.evidence.sequences import ENDS
 from dpcheck.check.evidence.table_evidence import TableEvidence
@@ -166,13 +166,19 @@ def _shown_pair(
     seen: SeenPairs, found: minimal.Violations, cells: InputCells, subject: Subject
 ) -> ShownPair:
     """Return the smallest pair with its smallest event, both probabilities checked again."""
-    gap = minimal.smallest_pair(found, cells, seen.states, subject.limits)
-    event = minimal.smallest_event(found, gap)
+    limits = subject.limits
+    gap = minimal.smallest_pair(found, cells, seen.states, limits)
+    event = minimal.smallest_event(found, gap, limits)
     (left, right), sources = _ends(seen.states, gap), _ends(seen.sources[seen.pairs], gap)
     table = found.evidence.rows.table
-    sequences = [(table.outputs(k), ENDS[int(table.end[k])]) for k in event.sequences]
+
+    def sequences() -> Iterator[Shown]:
+        for n, k in enumerate(event.sequences):
+            limits.check_time(f"{n} of {len(event.sequences)} sequences checked again")
+            yield table.outputs(k), ENDS[int(table.end[k])]
+
     for source, probability in zip(sources, (event.p, event.q), strict=True):
-        certify_event(seen.chain, source, sequences, probability)
+        certify_event(seen.chain, source, sequences(), probability)
     return ShownPair(seen, found, gap, event, left, right, sources)
 
 
@@ -256,7 +262,7 @@ def _others(shown: ShownPair, cells: InputCells, subject: Subject) -> Others:
     is_complete = found.is_complete and found.evidence.rows.table.is_complete
     is_complete = is_complete and not subject.is_window
     counts = found.n_violating, len(seen.pairs), is_complete
-    event = minimal.largest_gaps(found, gap)
+    event = minimal.largest_gaps(found, gap, limits)
     if worst == (shown.left, shown.right) and set(event) == set(shown.event.sequences):
         return Others(*counts, over, is_window=subject.is_window)
     rule = None if len(event) == 1 else rules_of(found, gap, cells, limits).optimal()

@@ -74,9 +74,9 @@ def explain(subject: Subject, outcome: verdicts.Outcome) -> Explanation | None:
 
 
 def _with_run(subject: Subject, made: Explanation, pair: Neighbors) -> Explanation:
-    """Return an explanation with the run of the first outputs that are named, if it has none."""
+    """Return an explanation with the run of the first outputs that are named, if it has no run."""
     ends = named_states(subject.explored.chain, (pair.left, pair.right))
-    if made.run is not None or "run" in subject.omitted or min(ends) < 0:
+    if made.all_runs or "run" in subject.omitted or min(ends) < 0:
         return made
     event = made.event if isinstance(made.event, tuple) else ()
     named = [part for remark in made.remarks for part in remark.text.parts]

@@ -22,11 +22,11 @@ from dpcheck.records import dataclass, replace
 
 @dataclass(frozen=True)
 class Difference:
-    """A variable whose value differs between the two sides, both values as the language's text."""
+    """A variable and its values on both sides, as the language's text, or on one side alone."""
 
     name: str
     left: str
-    right: str
+    right: str = ""
 
 
 NeighborKind = Literal["neighbors", "secrets"]
@@ -132,10 +132,12 @@ class RunStep:
 
     A `query` is what an analyst asks, who chooses it as the strategy says.
 
-    `reads` are the variables whose different values the step depends on. `left` and `right` are its
+    `reads` are the variables whose different values the step depends on, or the right's way to
+    another one; of one state, all that a draw depends on. `left` and `right` are its
     probabilities, None where there is nothing to draw, and the right one where the run got
     elsewhere. `times` equal steps stand in a row. `note` says where the right side goes instead,
-    `right_value` what it outputs there, or draws on the most probable way to the same outputs.
+    `right_value` what it outputs there, or draws, or which state of a chain it passes, on the most
+    probable way to the same outputs.
     """
 
     line: Line | None
@@ -227,11 +229,15 @@ class Others:
 
 @dataclass(frozen=True)
 class Remark:
-    """A labelled line: `inputs`, `inside`, `carried by`; of a part of a claim with its run."""
+    """A labelled line: `inputs`, `inside`, `carried by`; of a part of a claim with its run.
+
+    Of a list the `items` are what its sentence says, one by one.
+    """
 
     label: str
     text: Phrase
     run: TracedRun | None = None
+    items: tuple[Phrase, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -274,6 +280,7 @@ Detail = Literal["full", "short", "none"]
 
 Omission = Literal[
     "explanation",
+    "runs",
     "between",
     "others",
     "rule",

@@ -260,8 +260,14 @@ def _disjunction(subject: Subject, formula: f.Or, failing: IntArray) -> Explanat
     at_state = f"{subject.chain.state_text(state)}: {all_parts} are false"
     remarks = [Remark("from", Phrase.of(at_state))]
     wider: list[list[PhrasePart]] = []
+    first: dict[object, int] = {}
     for k, part in enumerate(formula.arguments, 1):
-        remarks.append(replace(_why_false(subject, part, state), label=f"part {k}"))
+        why = _why_false(subject, part, state)
+        alike = first.setdefault(_factors(why.run), k)
+        if why.run is not None and alike < k:
+            told = Phrase.of(*why.text.parts, f"; the run is like that of part {alike}")
+            why = Remark("", told)
+        remarks.append(replace(why, label=f"part {k}"))
         where = subject.selected
         for other in formula.arguments:
             where = where if other is part else where[~subject.truths.at(other, where)]
@@ -271,6 +277,12 @@ def _disjunction(subject: Subject, formula: f.Or, failing: IntArray) -> Explanat
     texts = [each for k, weaker in enumerate(wider) for each in ("; " * (k > 0), *weaker)]
     tight = Tight(Phrase.of(lead, *texts)) if wider else None
     return Explanation(remarks=tuple(remarks), tight=tight)
+
+
+def _factors(run: TracedRun | None) -> object:
+    """Return the lines of a run and what they contribute."""
+    steps = () if run is None else run.steps
+    return tuple((step.line, step.kind, step.times, step.factor or step.left) for step in steps)
 
 
 def _why_false(subject: Subject, part: f.StateFormula, state: int) -> Remark:

@@ -200,20 +200,21 @@ class SmallestEvent:
     q: Number
 
 
-def smallest_event(found: Violations, gap: EventGap) -> SmallestEvent:
+def smallest_event(found: Violations, gap: EventGap, limits: Limits) -> SmallestEvent:
     """Return an event of the fewest sequences that violates the claim, for the pair of a gap.
 
     For δ = 0 that is any with a positive gap: one that is impossible on the right if there is one,
     which no ε allows.
     """
     block = found.evidence.rows.block_of(gap)
-    order = _by_falling_gap(found, block)
+    order = _by_falling_gap(found, block, limits)
     if found.delta == 0:
         order.sort(key=lambda j: block.probabilities(j)[1] != 0)
     taken: list[int] = []
     p: Number = 0
     q: Number = 0
     for j in order:
+        limits.check_time(f"{len(taken)} sequences of an event chosen")
         p_j, q_j = block.probabilities(j)
         p, q = add(p, p_j), add(q, q_j)
         taken.append(int(block.sequence[j]))
@@ -222,13 +223,13 @@ def smallest_event(found: Violations, gap: EventGap) -> SmallestEvent:
     return SmallestEvent(tuple(taken), p, q)
 
 
-def largest_gaps(found: Violations, gap: EventGap) -> list[int]:
+def largest_gaps(found: Violations, gap: EventGap, limits: Limits) -> list[int]:
     """Return the sequences of a pair's optimal event, by falling gap."""
     block = found.evidence.rows.block_of(gap)
-    return [int(block.sequence[j]) for j in _by_falling_gap(found, block)]
+    return [int(block.sequence[j]) for j in _by_falling_gap(found, block, limits)]
 
 
-def _by_falling_gap(found: Violations, block: Block) -> list[int]:
+def _by_falling_gap(found: Violations, block: Block, limits: Limits) -> list[int]:
     """Return the entries with a positive gap, the largest first.
 
     Equal gaps stand in the order of shorter sequences, then of the table. Gaps that floats do not
@@ -238,6 +239,7 @@ def _by_falling_gap(found: Violations, block: Block) -> list[int]:
     estimates, table = block.excesses(mask, found.factor), found.evidence.rows.table
     lengths = {j: len(table.outputs(int(block.sequence[j]))) for j in marked(mask).tolist()}
     known = {j: float(estimates[j]) for j in lengths}
+    limits.check_time(f"{len(known)} sequences of an event ordered")
 
     def order(one: int, other: int) -> int:
         difference = known[other] - known[one]

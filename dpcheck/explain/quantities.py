@@ -125,10 +125,10 @@ def _remark(
             return _posterior(outputs, argument, names, is_largest=word == "posterior_max")
         case "loss_tail":
             assert isinstance(argument, Budget), "the argument of a tail is a budget"
-            text = f"the outputs with a loss above {exact_text(argument)}: "
+            text = f"the outputs with a loss above {exact_text(argument)}, "
             return _event(text, block, evidence, argument)
         case "total_variation":
-            return _event("the outputs likelier from the left: ", block, evidence, Budget.of(0))
+            return _event("the outputs likelier from the left, ", block, evidence, Budget.of(0))
         case _:
             return _losses(outputs)
 
@@ -138,6 +138,7 @@ def _losses(outputs: Sequence[Weighed]) -> Remark:
     possible = [(each.p, each) for each in outputs if each.p != 0]
     losses = [
         (
+            "output ",
             each.shown,
             f": loss {'inf' if each.q == 0 else loss_text(divide(p, each.q))} with ",
             bare(p),
@@ -148,13 +149,12 @@ def _losses(outputs: Sequence[Weighed]) -> Remark:
 
 
 def _listed(label: str, items: Iterable[Sequence[PhrasePart]], n_all: int) -> Remark:
-    """Return the first of so many items as one sentence."""
-    parts: list[PhrasePart] = []
-    for item in items:
-        parts += ["; " * bool(parts), *item]
+    """Return the first of so many items, as a sentence and one by one."""
     n_more = n_all - _LISTED
-    more = [f"; and {n_more:,} more output{'s' * (n_more > 1)}"] * (n_more > 0)
-    return Remark(label, Phrase.of(*parts, *more))
+    more = [(f"and {n_more:,} more output{'s' * (n_more > 1)}",)] * (n_more > 0)
+    phrases = tuple(Phrase.of(*item) for item in (*items, *more))
+    parts = [part for each in phrases for part in ("; ", *each.parts)]
+    return Remark(label, Phrase.of(*parts[1:]), items=phrases)
 
 
 def loss_text(ratio: Number) -> str:
@@ -169,14 +169,16 @@ def _shares(outputs: Sequence[Weighed], order: int) -> Remark | None:
     total: Number = 0
     for each in outputs:
         if each.q == 0:
-            return Remark("carried by", Phrase.of(each.shown, ": impossible on the right"))
+            told = "output ", each.shown, ": impossible on the right"
+            return Remark("carried by", Phrase.of(*told))
         if each.p != 0:
             term = divide(power(each.p, order), power(each.q, order - 1))
             terms.append((term, each.shown))
             total = add(total, term)
     below = "q" if order == 2 else f"q^{order - 1}"
     shares: list[list[PhrasePart]] = [
-        [shown, ": ", bare(divide(term, total))] for term, shown in falling(terms)[:_LISTED]
+        ["output ", shown, ": ", bare(divide(term, total))]
+        for term, shown in falling(terms)[:_LISTED]
     ]
     shares[0] += [f" of the sum of p^{order}/{below} (", bare(total), ")"]
     return _listed("carried by", shares, len(terms))
@@ -322,11 +324,11 @@ def _far_ways(
 def _told(
     subject: Subject, state: int, label: str, found: Sequence[Way], said: Callable[[Walk], str]
 ) -> tuple[Remark, TracedRun | None]:
-    """Return outputs, each with what is said of it, its line and its probability, and a run."""
+    """Return outputs, each with what is said of it, its probability and its line, and a run."""
     items: list[tuple[PhrasePart, ...]] = []
     for shown, walk, p in found[:_LISTED]:
         line = subject.line_of(subject.explored.origin(walk.state))
-        items.append((shown, f", {said(walk)}{line}: ", bare(p)))
+        items.append((f"{said(walk)} with chance ", bare(p), ": ", shown, line))
     return _listed(label, items, len(found)), run_from(subject, found[0][0], state)
 
 

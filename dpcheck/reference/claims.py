@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
+from dpcheck.reference import programs
 from dpcheck.reference.chains import Chain
 from dpcheck.reference.expressions import TESTS, Env, combined, evaluate
 from dpcheck.reference.files import Loaded
@@ -22,7 +23,6 @@ from dpcheck.reference.numbers import (
     quotient,
     sign,
 )
-from dpcheck.reference.programs import words
 from dpcheck.reference.runs import Point
 from dpcheck.reference.syntax import Tree, parsed
 from dpcheck.reference.targets import Target, target_of
@@ -260,7 +260,7 @@ def answer(
         quantity = tree[2][0] if tree[0] == "compare" else tree
         tree = ("compare", ("=",), (quantity, parsed(value)))
     model = target_of(target, loaded).model
-    if model.adapts or not model.queries.isdisjoint(words((tree, at))):
+    if model.adapts or not model.queries.isdisjoint(programs.words((tree, at))):
         raise NotCovered("an analyst who adapts, or whose choices the claim names")
     try:
         question = Question(target_of(target, loaded), at)

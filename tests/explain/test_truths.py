@@ -140,7 +140,7 @@ def test_an_expected_value_is_explained_at_the_worst_input(tmp_path):
     assert [str(each.text) for each in most.remarks] == [
         "x = 3: 3/2, wanted at most 1/2",
         "2 of 4 fail: x = 2 (1), x = 3 (3/2); x = 0 has 0, x = 1 has 1/2",
-        "3, value 3 (line 2): 1/2",
+        "value 3 with chance 1/2: 3 (line 2)",
     ]
     assert [step.value for step in most.run.steps] == ["1", "3"]
     assert str(most.tight.text) == "holds from E<=3/2 on"
@@ -162,10 +162,11 @@ def test_what_carries_a_mean_are_the_outputs_that_add_most_to_it(tmp_path):
     check m: E>=1 [ output(1) * output(2) ]"""
     most, least = explained(text, tmp_path)
     # From x = 1, 9 adds 8/5 and 2 adds 3/10, though it is likelier; from x = 0 all are 0.
-    carried = "1, 9, value 9 (line 6): 1/5; 1, 2, value 2 (line 6): 3/10"
-    assert str(most.remarks[-1].text) == carried
+    carried = "value 9 with chance 1/5: 1, 9 (line 6)", "value 2 with chance 3/10: 1, 2 (line 6)"
+    assert str(most.remarks[-1].text) == "; ".join(carried)
+    assert tuple(map(str, most.remarks[-1].items)) == carried
     assert [step.value for step in most.run.steps] == ["9", "1", "9"]
-    assert str(least.remarks[-1].text).startswith("0, 0, value 0 (line 6): 1/2; 0, 2")
+    assert str(least.remarks[-1].text).startswith("value 0 with chance 1/2: 0, 0 (line 6); ")
 
 
 def test_quantities_that_are_compared_are_attained_somewhere(tmp_path):
@@ -174,7 +175,7 @@ def test_quantities_that_are_compared_are_attained_somewhere(tmp_path):
     delta, tail, outputs = found.remarks
     assert str(delta.text).startswith("delta(0): x = ")
     assert str(tail.text).startswith("loss_tail(1): x = ")
-    assert str(outputs.text).startswith("the outputs with a loss above 1: ")
+    assert str(outputs.text).startswith("the outputs with a loss above 1, ")
     assert delta.run is not None
     assert tail.run is not None
 
@@ -661,7 +662,7 @@ def test_an_output_that_is_too_far_off_is_told_once_with_all_of_its_probability(
     (found,) = explained(text, tmp_path)
     (_, outputs) = found.remarks
     p = 1 - Fraction(5, 6) ** 3  # some of three are 2, from 0
-    assert str(outputs.text) == f"2, ..., off by 2 (line 6): {p}"
+    assert str(outputs.text) == f"off by 2 with chance {p}: 2, ... (line 6)"
     assert found.run.shown.outputs == ("2",)
 
 

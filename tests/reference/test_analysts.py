@@ -1,4 +1,4 @@
-"""Analysts: fixed queries are public inputs here too, and witnesses of what they are told replay."""
+"""Analysts: fixed queries are public inputs here too, and witnesses about them replay."""
 
 from __future__ import annotations
 
@@ -45,21 +45,21 @@ mechanism for_ever {
   }
 }
 """
-REFUTED = """
-twice: dp(ln 2)
-twice: dp(ln 2, 1/10)
-twice at c[1] = gamble & c[2] = low : dp(ln(3/2))
-twice: P<=1/2 [ X output = x ]
-twice: D{ln 2} [ X X output = 1 ]
-sometimes: dp(ln(3/2), 1/50)
-sometimes: D{ln(3/2)} [ X output = true ]
-for_ever: dp(ln 2)
-for_ever: dp(ln 3, 1/10)
-for_ever at c[2] = low : dp(ln 3)
-for_ever: P<=1/2 [ F<=3 output != x ]
-for_ever: P<=4/5 [ F output != x ]
-for_ever: D{ln 3} [ X (output = 1 & X output = 1) ]
-""".split("\n")[1:-1]
+REFUTED = (
+    "twice: dp(ln 2)",
+    "twice: dp(ln 2, 1/10)",
+    "twice at c[1] = gamble & c[2] = low : dp(ln(3/2))",
+    "twice: P<=1/2 [ X output = x ]",
+    "twice: D{ln 2} [ X X output = 1 ]",
+    "sometimes: dp(ln(3/2), 1/50)",
+    "sometimes: D{ln(3/2)} [ X output = true ]",
+    "for_ever: dp(ln 2)",
+    "for_ever: dp(ln 3, 1/10)",
+    "for_ever at c[2] = low : dp(ln 3)",
+    "for_ever: P<=1/2 [ F<=3 output != x ]",
+    "for_ever: P<=4/5 [ F output != x ]",
+    "for_ever: D{ln 3} [ X (output = 1 & X output = 1) ]",
+)
 
 
 def written(tmp_path, monkeypatch, text):

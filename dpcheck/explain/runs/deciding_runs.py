@@ -34,7 +34,7 @@ def deciding_runs(
     """
     weighted = told = _heavy(subject, path, states)
     if of == "outside":
-        told = _heavy(subject, path, states, is_inside=False)[:1]
+        told = _heavy(subject, path, states, is_inside=False)
         weighted += told
     if not isinstance(subject.target, Mechanism):
         return weighted, subject.part("run", lambda: satisfying_run(subject, path, states, of))
@@ -64,7 +64,7 @@ def _heavy(
 ) -> tuple[WeightedRun, ...]:
     truths = subject.truths
     found = subject.part(
-        "run",
+        "runs",
         lambda: heavy_runs(
             *(truths.chain, path, states),
             satisfying=truths.everywhere,

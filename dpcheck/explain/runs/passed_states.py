@@ -1,7 +1,7 @@
 """The most probable run of an explicit chain, as the states that it passes.
 
 A step has the probability and the line of the row that it is drawn from. The other side passes
-other states, so its own most probable run stands beside it.
+other states, so its own most probable run stands beside it, step by step if it has as many.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from dpcheck.check.values.amounts import number_amount
 from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.exact import Number, divide, subtract
 from dpcheck.explain.explanation import Line, RunKind, RunStep, TracedRun
-from dpcheck.explain.runs.attribution import step_probability
+from dpcheck.explain.runs.attribution import factor_amount, step_probability
 from dpcheck.explain.runs.likeliest import likeliest
 from dpcheck.explain.subject import Subject
 from dpcheck.logic.formulas import PathFormula
+from dpcheck.records import replace
 
 Passed = tuple[int, int, Number]
 """A state, the one after it, and the probability of that step."""
@@ -46,7 +47,7 @@ def _told(
     (steps, probability), right = left, more[0] if more else None
     return TracedRun(
         number_amount(divide(probability, p)),
-        _steps(subject, steps),
+        _steps(subject, steps, [] if right is None else right[0]),
         elsewhere=() if right is None else _steps(subject, right[0]),
         of=of,
     )
@@ -131,13 +132,23 @@ def _is_absorbing(chain: Chain, state: int) -> bool:
     return high - low == 1 and int(chain.targets[low]) == state
 
 
-def _steps(subject: Subject, run: Sequence[Passed]) -> tuple[RunStep, ...]:
-    """Return the steps of a run, but for the end of one in a state without a row."""
-    made = []
-    for before, after, probability in run:
+def _steps(
+    subject: Subject, run: Sequence[Passed], right: Sequence[Passed] = ()
+) -> tuple[RunStep, ...]:
+    """Return the steps of a run, but for the end of one in a state without a row.
+
+    Beside them stand those of the right's own run, if these are as many.
+    """
+    name, made = subject.chain.state_text, []
+    beside: Sequence[Passed | None] = right if len(right) == len(run) else [None] * len(run)
+    for (before, after, p), other in zip(run, beside, strict=True):
         span = subject.explored.origin(before)
         line = None if span is None else Line(span.source.name, span.line)
-        if after != subject.chain.stopped or probability != 1:
-            name = subject.chain.state_text(after)
-            made.append(RunStep(line, "passing", "", name, left=number_amount(probability)))
+        step = RunStep(line, "passing", "", name(after), left=number_amount(p))
+        if other is not None:
+            _, there, q = other
+            step = replace(step, right=number_amount(q), factor=factor_amount(p, q))
+            step = step if there == after else replace(step, right_value=name(there))
+        if after != subject.chain.stopped or p != 1:
+            made.append(step)
     return tuple(made)

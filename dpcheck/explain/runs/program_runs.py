@@ -57,11 +57,14 @@ class FoundRun:
 
 @dataclass(frozen=True)
 class Place:
-    """A draw, an output or an end that a run has come to; `branches` were decided on the way."""
+    """A draw, an output or an end that a run has come to.
+
+    `branches` were decided on the way: nodes, decisions, and what they read.
+    """
 
     node: int
     environment: Environment
-    branches: tuple[tuple[int, bool], ...] = ()
+    branches: tuple[tuple[int, bool, Environment], ...] = ()
 
 
 class ProgramRuns:
@@ -73,6 +76,7 @@ class ProgramRuns:
         self._live = flow_of(mechanism, frozenset()).live
         self._supports = Supports(ValueTable(limits))
         self._draws: dict[tuple[object, ...], dict[object, tuple[Value, Number]]] = {}
+        self._read: dict[int, tuple[str, ...]] = {}
 
     def begin(self, inputs: Environment) -> Place | None:
         """Return the first draw, output or end of a run on an input."""
@@ -94,11 +98,11 @@ class ProgramRuns:
         """Return what a draw can give, by the keys of values, with probabilities."""
         node = self.nodes[place.node]
         assert isinstance(node, program.Sample), "only a draw draws"
-        names = self.reads(place)
-        key = (place.node, *(value_key(place.environment[name]) for name in names))
+        known = self.known(place)
+        key = (place.node, *map(value_key, known.values()))
         if key not in self._draws:
             table = self._supports.table
-            columns = {n: np.array([table.code(place.environment[n])]) for n in names}
+            columns = {name: np.array([table.code(value)]) for name, value in known.items()}
             found = distributions(node.distribution, Frame(1, columns), self._supports)
             drawn = self._supports.drawn(found)
             below = self._supports.denominators(found).tolist()[0]
@@ -122,11 +126,17 @@ class ProgramRuns:
         assert isinstance(node, program.Output), "only an output shows a value"
         return evaluate(node.value, place.environment)
 
-    def reads(self, place: Place) -> tuple[str, ...]:
+    def known(self, place: Place) -> Environment:
         """Return the variables that a draw's distribution, or an output, reads."""
-        node = self.nodes[place.node]
-        read = reads(node.distribution if isinstance(node, program.Sample) else node)
-        return tuple(name for name in dict.fromkeys(read) if name in place.environment)
+        return self._known(place.node, place.environment)
+
+    def _known(self, node: int, environment: Environment) -> Environment:
+        """Return the variables that a node reads."""
+        if node not in self._read:
+            read = self.nodes[node]
+            part = read.distribution if isinstance(read, program.Sample) else read
+            self._read[node] = tuple(dict.fromkeys(reads(part)))
+        return {name: environment[name] for name in self._read[node] if name in environment}
 
     def kind(self, place: Place) -> Literal["draw", "output", "end", "failure"]:
         """Return what a run has come to."""
@@ -188,14 +198,14 @@ class ProgramRuns:
     def _silent(self, node: int, environment: Environment) -> Place | None:
         """Return the next draw, output or end, and what was decided on the way."""
         known = dict(environment)
-        branches: list[tuple[int, bool]] = []
+        branches: list[tuple[int, bool, Environment]] = []
         for _ in range(_MAX_SILENT):
             match self.nodes[node]:
                 case program.Sample() | program.Output() | program.Stop() | program.Fail():
                     return Place(node, known, tuple(branches))
                 case program.Branch() as branch:
                     is_true = truth(branch.condition, known)
-                    branches.append((node, is_true))
+                    branches.append((node, is_true, self._known(node, known)))
                     node = branch.then if is_true else branch.orelse
                     continue
                 case program.Assign() as made:

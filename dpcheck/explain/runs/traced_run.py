@@ -212,8 +212,10 @@ def _priced(
         assert left is not None, "the left's own run is followed"
         made = _plain(runs, step)
         if right is not None and right.node != left.node:
-            note = _parting(subject, runs, left, right)
-            made, right = replace(made, reads=_different(runs, left, right), note=note), None
+            note, read = _parting(subject, runs, left, right)
+            made, right = replace(made, reads=read, note=note), None
+        elif begin[1] is None and made.kind == "draw":
+            made = replace(made, reads=_different(runs.known(left)))
         elif right is not None:
             made = _step(runs, made, (step, own), left, right)
             is_over = made.factor is not None and made.factor.exact == "inf"
@@ -222,28 +224,30 @@ def _priced(
         left = runs.after(left, step.value)
     if left is None or right is None or runs.kind(left) != "end" or runs.kind(right) == "end":
         return steps, right is not None
-    note = _parting(subject, runs, left, right)
-    return [*steps, RunStep(None, "end", "", "the end", note=note)], False
+    note, read = _parting(subject, runs, left, right)
+    return [*steps, RunStep(None, "end", "", "the end", reads=read, note=note)], False
 
 
-def _parting(subject: Subject, runs: ProgramRuns, left: Place, right: Place) -> str:
-    """Return where the right side went another way."""
-    for (node, on_left), (_, on_right) in zip(left.branches, right.branches, strict=False):
+def _parting(
+    subject: Subject, runs: ProgramRuns, left: Place, right: Place
+) -> tuple[str, tuple[Difference, ...]]:
+    """Return where the right side went another way, and what that depends on."""
+    for (node, on_left, known), (_, on_right, there) in zip(
+        left.branches, right.branches, strict=False
+    ):
         if on_left != on_right:
-            return f"right never gets here{subject.line_of(runs.nodes[node].span)}"
-    return "right never gets here"
+            line = subject.line_of(runs.nodes[node].span)
+            return f"right never gets here{line}", _different(known, there)
+    return "right never gets here", ()
 
 
-def _different(runs: ProgramRuns, left: Place, right: Place) -> tuple[Difference, ...]:
-    """Return the variables that the left reads next and that have other values on the right."""
+def _different(left: Environment, right: Environment | None = None) -> tuple[Difference, ...]:
+    """Return the variables that were written with other values on the right, or without one all."""
     return tuple(
-        Difference(
-            _as_written(name), *(value_text(side.environment[name]) for side in (left, right))
-        )
-        for name in runs.reads(left)
-        if _as_written(name)
-        and name in right.environment
-        and value_key(left.environment[name]) != value_key(right.environment[name])
+        Difference(_as_written(name), value_text(value), "" if right is None else value_text(there))
+        for name, value in left.items()
+        for there in [value if right is None else right.get(name, value)]
+        if _as_written(name) and (right is None or value_key(value) != value_key(there))
     )
 
 
@@ -251,7 +255,7 @@ def _step(
     runs: ProgramRuns, made: RunStep, steps: tuple[Step, Step], left: Place, right: Place
 ) -> RunStep:
     """Return a step of the left's run at a place where the right is as well."""
-    reads, (step, own) = _different(runs, left, right), steps
+    reads, (step, own) = _different(runs.known(left), runs.known(right)), steps
     if isinstance(runs.nodes[step.node], program.Output):
         there = shown_text(runs.shown(right))
         if there == made.value:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, zip_longest
+from itertools import chain, groupby, zip_longest
 
 from dpcheck.check.values.verdicts import Amount
 from dpcheck.explain.explanation import InputStep, Line, OutputStep, RunStep, TracedRun, WeightedRun
+from dpcheck.records import replace
 from dpcheck.report.characters import visible, width
 from dpcheck.report.notation import (
     LONGEST_IN_TABLE,
@@ -26,6 +27,9 @@ _MOST_REPEATED = 8
 """Rows that are looked for again as a whole: the steps of one turn of a loop."""
 _LEAST_TIMES = 4
 """Fewer turns stand there one by one."""
+
+_MOST_ROWS = 40
+"""Of a longer run the first and the last steps are shown."""
 
 _MOST_LINES = 8
 """A cell is folded into so many lines at most."""
@@ -63,6 +67,8 @@ def _folded(text: str, room: int) -> list[str]:
 
     >>> _folded("c = high, then (bit, 0), then anything", 16)
     ['c = high, then', '(bit, 0), then', 'anything']
+    >>> _folded("r[2] = 1 | -1", 12)
+    ['r[2] = 1 |', '-1']
     """
     lines = [""]
     for word in re.split(r"(?<![=|≈]) (?![=|])", text):
@@ -70,9 +76,12 @@ def _folded(text: str, room: int) -> list[str]:
             lines[-1] += f" {word}"
             continue
         lines += [""] * bool(lines[-1])
-        for part in [word] if word.startswith("≈") else word:  # no number is broken
-            lines += [""] * (lines[-1] != "" and width(lines[-1] + part) > room)
-            lines[-1] += part
+        for part in re.findall(r"≈.*|\S+ ?", word):  # no number is broken
+            fits = part.startswith("≈") or width(part.rstrip()) <= room
+            for piece in [part] if fits else part:
+                lines += [""] * (lines[-1] != "" and width(lines[-1] + piece.rstrip()) > room)
+                lines[-1] += piece
+    lines = [each.rstrip() for each in lines]
     return lines if len(lines) <= _MOST_LINES else [*lines[: _MOST_LINES - 1], "…"]
 
 
@@ -101,20 +110,23 @@ def _home(lines: Iterable[Line | None], file: str) -> tuple[str, list[str]]:
 def by_output_rows(steps: Sequence[OutputStep], file: str, room: int) -> list[str]:
     """Return the factors of outputs as a table, without steps that are certain on both sides.
 
-    Queries that an analyst has fixed are not counted.
+    Queries that an analyst has fixed are not counted. Four equal steps are one: `2..5 = bot`.
     """
     rows = [("line", "output", "left", "right", "factor")]
     home, heading = _home([line for step in steps for line in step.lines], file)
-    n_outputs = 0
-    for step in steps:
-        n_outputs += step.query is None
-        if step.left.exact == step.right.exact == "1":
-            continue
-        lines = ", ".join(line.text(home) for line in step.lines)
-        number = "" if step.query else f"{n_outputs} = "
-        shown = "the end" if step.shown is None else f"{number}{step.shown}"
-        chances = number_text(step.left), number_text(step.right)
-        rows.append((lines, shown, *chances, readable(step.factor, LONGEST_IN_TABLE)))
+    n_before = 0
+    for step, group in groupby(replace(each, place=0) for each in steps):
+        n_equal = sum(1 for _ in group)
+        for times in [n_equal] if n_equal >= _LEAST_TIMES else [1] * n_equal:
+            first, n_before = n_before + 1, n_before + times * (step.query is None)
+            if step.left.exact == step.right.exact == "1":
+                continue
+            lines = ", ".join(line.text(home) for line in step.lines)
+            places = f"{first}..{n_before}" if first < n_before else f"{first}"
+            shown = "the end" if step.shown is None else f"{places} = {step.shown}"
+            told = step.shown if step.query and step.shown else shown
+            chances = number_text(step.left), number_text(step.right)
+            rows.append((lines, told, *chances, _power(step.factor, times)))
     return [*heading, *chain.from_iterable(table_rows(rows, room))]
 
 
@@ -159,23 +171,43 @@ def run_rows(run: TracedRun, file: str, room: int) -> Iterator[tuple[str, bool]]
     steps = (*run.steps, *run.same, *run.elsewhere)
     home, heading = _home([step.line for step in steps], file)
     yield from ((text, False) for text in heading)
-    possible = bool(run.elsewhere)
-    rows += _repeated([_step_cells(step, home, is_possible=possible) for step in run.steps])
+    possible, is_beside = bool(run.elsewhere), len(run.elsewhere) == len(run.steps)
+    cells = [_step_cells(step, home, is_possible=possible) for step in run.steps]
+    if is_chain and is_beside:
+        cells = [
+            _with_line(each, other, home) for each, other in zip(cells, run.elsewhere, strict=True)
+        ]
+    rows += _short(_repeated(cells))
     for row in chain.from_iterable(table_rows(rows, room)):
         yield row, True
     if run.same:
         told = _listed(run.same, home, has_prices=bool(run.elsewhere))
         yield f"the same on both sides: {told}", False
-    if run.elsewhere and is_chain:
+    if is_chain and run.elsewhere and not is_beside:
         told = _listed(run.elsewhere, home, has_prices=True)
         yield f"the most probable one from the right: {told}", False
-    elif run.elsewhere:
+    elif run.elsewhere and not is_chain:
         draws = [each for each in run.elsewhere if each.kind == "draw"]
         told = _listed(draws, home, has_prices=True)
         yield f"from the right other draws give this output, most probably {told}", False
 
 
 Cells = tuple[str, str, str, str, str, str]
+
+
+def _with_line(cells: Cells, other: RunStep, file: str) -> Cells:
+    """Return the cells of a step with the line of the other side's step, if that is another."""
+    line = "" if other.line is None else other.line.text(file)
+    return cells if line == cells[0] else (f"{cells[0]} | {line}", *cells[1:])
+
+
+def _short(rows: Sequence[Cells]) -> list[Cells]:
+    """Return the first and last rows of many, and how many others there are."""
+    if len(rows) <= _MOST_ROWS:
+        return [*rows]
+    left_out = len(rows) - _MOST_ROWS
+    told = ("", f"({left_out:,} more rows)", "", "", "", "")
+    return [*rows[: _MOST_ROWS // 2], told, *rows[-_MOST_ROWS // 2 :]]
 
 
 def _repeated(rows: Sequence[Cells]) -> list[Cells]:
@@ -211,19 +243,21 @@ def _n_equal(rows: Sequence[Cells], size: int) -> int:
 def _step_cells(step: RunStep, file: str, *, is_possible: bool) -> Cells:
     """Return the cells of a step; the outputs may be possible on the right though it is not."""
     line = "" if step.line is None else step.line.text(file)
+    there = f" | {step.right_value}" if step.right_value else ""
     match step.kind:
         case "draw":
-            said = f"{step.variable} = {step.value}"
-            said += f" | {step.right_value}" if step.right_value else ""
+            said = f"{step.variable} = {step.value}{there}"
         case "query":
             said = f"asks {step.value}"
         case "output":
             said = f"output {step.value}"
             said += f" | output {step.right_value}" if step.right_value else ""
         case "passing" | "end":
-            said = step.value
+            said = step.value + there
     times = {1: "", 2: " (twice)"}.get(step.times, f" ({step.times} times)")
-    reads = ", ".join(f"{each.name} = {each.left} | {each.right}" for each in step.reads)
+    reads = ", ".join(
+        " | ".join(filter(None, (f"{each.name} = {each.left}", each.right))) for each in step.reads
+    )
     factor = step.note or _power(step.factor, step.times)
     factor = "other draws" if factor == "inf" and is_possible else factor
     right = "-" if step.note else _chance(step.right)

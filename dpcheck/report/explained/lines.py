@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
 
 from dpcheck.check.values.verdicts import Amount, Phrase, ShownEvent
 from dpcheck.explain import explanation
@@ -45,7 +44,7 @@ def explanation_rows(found: explanation.Explanation, file: str) -> list[Row]:
 def _blocks(found: explanation.Explanation, file: str) -> Iterator[Iterable[Row]]:
     """Yield the blocks in the order in which they are read."""
     first = _first_of_several(found.event)
-    remarks = chain.from_iterable(_remark(remark, file) for remark in found.remarks)
+    remarks = _remarks(found.remarks, file)
     if found.neighbors is not None:
         yield _neighbors(found.neighbors)
     else:
@@ -92,18 +91,35 @@ def _first_of_several(event: ShownEvent) -> list[str]:
     return [notation.sequence_text(each) for each in event[:1]]
 
 
+_OMITTED: dict[explanation.Omission, str] = {
+    "explanation": "smallest event, what is tight, and more",
+    "run": "a run",
+    "runs": "the heaviest runs",
+}
+"""Parts by what they show, where that is not what they are called there."""
+
+
 def _omitted(found: explanation.Explanation) -> str:
     """Return the names of parts that were left out, and why."""
+
+    def listed(names: Iterable[explanation.Omission]) -> str:
+        return ", ".join(_OMITTED.get(name, name.replace("_", " ")) for name in names)
+
     late = [name for name in found.omitted if name not in found.faulty]
-    said = [f"{', '.join(late)} (too much work)"] if late else []
-    said += [f"{', '.join(found.faulty)} (a bug in dpcheck: see the end)"] if found.faulty else []
-    return "; ".join(said).replace("_", " ")
+    said = [f"{listed(late)} (too much work)"] if late else []
+    said += [f"{listed(found.faulty)} (a bug in dpcheck: see the end)"] if found.faulty else []
+    return "; ".join(said)
 
 
-def _remark(remark: explanation.Remark, file: str) -> Iterator[Row]:
-    yield Row(remark.label, _phrase(remark.text))
-    if remark.run is not None:
-        yield from _run(remark.run, file, [], indent="  ")
+def _remarks(remarks: Sequence[explanation.Remark], file: str) -> Iterator[Row]:
+    """Yield the rows of remarks, a label once for those that have it one after the other."""
+    last = ""
+    for remark in remarks:
+        for item in remark.items or (remark.text,):
+            yield Row("" if remark.label == last else remark.label, _phrase(item))
+            last = remark.label
+        if remark.run is not None:
+            yield from _run(remark.run, file, [], indent="  ")
 
 
 def _inner(inner: explanation.Inner, file: str) -> Iterator[Row]:
