@@ -16,18 +16,11 @@ from dpcheck.check.evidence.sequences import sequence_table
 from dpcheck.check.evidence.table_evidence import TableEvidence
 from dpcheck.check.quantities.decide_quantity import error_laws, largest_errors, most_guessable
 from dpcheck.check.quantities.seen_pairs import complete_evidence, observed, seen_pairs
+from dpcheck.check.values import verdicts
 from dpcheck.check.values.amounts import bare, number_amount
 from dpcheck.check.values.event_text import by_value, event_parts, output_sequence
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.measures import EndValue
-from dpcheck.check.values.verdicts import (
-    Amount,
-    Counterexample,
-    Enough,
-    OutputSequence,
-    Phrase,
-    PhrasePart,
-)
 from dpcheck.exact import (
     Budget,
     Number,
@@ -64,7 +57,7 @@ _MAX_ORDER = 64
 class Weighed(NamedTuple):
     """An output sequence and its probabilities on both sides."""
 
-    shown: OutputSequence
+    shown: verdicts.OutputSequence
     p: Number
     q: Number
 
@@ -93,7 +86,7 @@ def weighed(evidence: TableEvidence, block: Block) -> list[Weighed]:
 
 
 def explain_losses(
-    subject: Subject, quantity: LossQuantity, example: Counterexample
+    subject: Subject, quantity: LossQuantity, example: verdicts.Counterexample
 ) -> Explanation | None:
     """Return the pair that attains a quantity of losses, and the outputs that carry it."""
     names, limits = example.states, subject.limits
@@ -148,13 +141,13 @@ def _losses(outputs: Sequence[Weighed]) -> Remark:
     return _listed("losses", losses, len(possible))
 
 
-def _listed(label: str, items: Iterable[Sequence[PhrasePart]], n_all: int) -> Remark:
+def _listed(label: str, items: Iterable[Sequence[verdicts.PhrasePart]], n_all: int) -> Remark:
     """Return the first of so many items, as a sentence and one by one."""
     n_more = n_all - _LISTED
     more = [(f"and {n_more:,} more output{'s' * (n_more > 1)}",)] * (n_more > 0)
-    phrases = tuple(Phrase.of(*item) for item in (*items, *more))
+    phrases = tuple(verdicts.Phrase.of(*item) for item in (*items, *more))
     parts = [part for each in phrases for part in ("; ", *each.parts)]
-    return Remark(label, Phrase.of(*parts[1:]), items=phrases)
+    return Remark(label, verdicts.Phrase.of(*parts[1:]), items=phrases)
 
 
 def loss_text(ratio: Number) -> str:
@@ -165,18 +158,18 @@ def loss_text(ratio: Number) -> str:
 
 def _shares(outputs: Sequence[Weighed], order: int) -> Remark | None:
     """Return the shares of outputs in Σ p^a q^(1-a)."""
-    terms: list[tuple[Number, OutputSequence]] = []
+    terms: list[tuple[Number, verdicts.OutputSequence]] = []
     total: Number = 0
     for each in outputs:
         if each.q == 0:
             told = "output ", each.shown, ": impossible on the right"
-            return Remark("carried by", Phrase.of(*told))
+            return Remark("carried by", verdicts.Phrase.of(*told))
         if each.p != 0:
             term = divide(power(each.p, order), power(each.q, order - 1))
             terms.append((term, each.shown))
             total = add(total, term)
     below = "q" if order == 2 else f"q^{order - 1}"
-    shares: list[list[PhrasePart]] = [
+    shares: list[list[verdicts.PhrasePart]] = [
         ["output ", shown, ": ", bare(divide(term, total))]
         for term, shown in falling(terms)[:_LISTED]
     ]
@@ -203,7 +196,7 @@ def _posterior(
     after, found = falling(known)[0 if is_largest else -1]
     p, q = bare(found.p), bare(found.q)
     text = ("after the output ", found.shown, ": ", p, " against ", q, f", so {names[0]} has ")
-    return Remark("attained", Phrase.of(*text, bare(after)))
+    return Remark("attained", verdicts.Phrase.of(*text, bare(after)))
 
 
 def _event(lead: str, block: Block, evidence: TableEvidence, epsilon: Budget) -> Remark:
@@ -213,11 +206,11 @@ def _event(lead: str, block: Block, evidence: TableEvidence, epsilon: Budget) ->
     gap = block.gap(0, p_sums[0], q_sums[0])
     found = by_value(evidence.shown(k) for k in block.sequence[mask].tolist())
     told = lead, *event_parts(found), ": ", bare(gap.p), " against ", bare(gap.q)
-    return Remark("carried by", Phrase.of(*told))
+    return Remark("carried by", verdicts.Phrase.of(*told))
 
 
 def explain_error(
-    subject: Subject, quantity: LeastError, bound: Number | None, example: Counterexample
+    subject: Subject, quantity: LeastError, bound: Number | None, example: verdicts.Counterexample
 ) -> Explanation | None:
     """Return the input whose outputs are too far off, the likeliest of those, and what holds.
 
@@ -236,12 +229,12 @@ def explain_error(
     p, allowed = number_amount(chances[state]), number_amount(quantity.failure)
     told = f"{name(state)}: further off than {exact_text(bound)} with probability "
     outputs, run = _far_outputs(subject, errors, bound, state)
-    remarks = Remark("from", Phrase.of(told, p, ", allowed ", allowed)), outputs
-    failure = Enough(number_amount(most), "<=", is_chance=True)
-    enough: list[PhrasePart] = ["with the probability of failure ", failure]
+    remarks = Remark("from", verdicts.Phrase.of(told, p, ", allowed ", allowed)), outputs
+    failure = verdicts.Enough(number_amount(most), "<=", is_chance=True)
+    enough: list[verdicts.PhrasePart] = ["with the probability of failure ", failure]
     if subject.value is not None and subject.value.exact != "inf":
-        enough = ["with the bound ", Enough(subject.value, "<="), ", or ", *enough]
-    return Explanation(remarks=remarks, run=run, tight=Tight(Phrase.of("holds ", *enough)))
+        enough = ["with the bound ", verdicts.Enough(subject.value, "<="), ", or ", *enough]
+    return Explanation(remarks=remarks, run=run, tight=Tight(verdicts.Phrase.of("holds ", *enough)))
 
 
 def _further(law: Mapping[Number, Number], bound: Number) -> Number:
@@ -252,7 +245,7 @@ def _further(law: Mapping[Number, Number], bound: Number) -> Number:
     return rest
 
 
-def run_from(subject: Subject, shown: OutputSequence, state: int) -> TracedRun | None:
+def run_from(subject: Subject, shown: verdicts.OutputSequence, state: int) -> TracedRun | None:
     """Return the most probable run from one state that shows some outputs."""
     run = subject.part("run", lambda: first_traced(subject, [shown], [state]))
     return None if run is None else replace(run, of="input")
@@ -289,7 +282,7 @@ class Walk(NamedTuple):
             yield Walk(self.n_outputs, {self.state: share}, self.known, is_over=True)
 
 
-Way = tuple[OutputSequence, Walk, Number]
+Way = tuple[verdicts.OutputSequence, Walk, Number]
 """Outputs, where they lead, and how likely they are."""
 
 
@@ -318,14 +311,14 @@ def _far_ways(
         codes = [int(chain.observation[walk.state]) for walk in walks if not walk.is_over]
         outputs = tuple(map(chain.observation_text, codes))
         ends = walks[-1].is_over or is_over(chain, state, outputs)
-        yield OutputSequence(outputs, "stopped" if ends else "goes on"), walks[-1], p
+        yield verdicts.OutputSequence(outputs, "stopped" if ends else "goes on"), walks[-1], p
 
 
 def _told(
     subject: Subject, state: int, label: str, found: Sequence[Way], said: Callable[[Walk], str]
 ) -> tuple[Remark, TracedRun | None]:
     """Return outputs, each with what is said of it, its probability and its line, and a run."""
-    items: list[tuple[PhrasePart, ...]] = []
+    items: list[tuple[verdicts.PhrasePart, ...]] = []
     for shown, walk, p in found[:_LISTED]:
         line = subject.line_of(subject.explored.origin(walk.state))
         items.append((f"{said(walk)} with chance ", bare(p), ": ", shown, line))
@@ -355,7 +348,7 @@ def _far_outputs(
         listed = " and ".join(", ".join(each.outputs) or "no output" for each, _, _ in found)
         are = "output {} is no number" if len(found) == 1 else "outputs {} are no numbers"
         text = f"the {are.format(listed)}, so no error is finite"
-        remark = Remark("attained", Phrase.of(text))
+        remark = Remark("attained", verdicts.Phrase.of(text))
     return remark, run
 
 
@@ -407,7 +400,7 @@ def explain_guesses(subject: Subject, word: str) -> Explanation | None:
             if sequence not in best or compare(p, best[sequence][0]) > 0:
                 best[sequence] = p, row
     order = falling([(p, (sequence, row)) for sequence, (p, row) in best.items()])
-    guesses: list[tuple[str, OutputSequence, str, Amount | str]] = []
+    guesses: list[tuple[str, verdicts.OutputSequence, str, verdicts.Amount | str]] = []
     for p, (sequence, row) in order[:_LISTED]:
         outputs = map(seen.observation_text, table.outputs(sequence))
         shown = output_sequence(outputs, int(table.end[sequence]))

@@ -12,21 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from itertools import count, product
 
+from dpcheck.reference import runs
 from dpcheck.reference.distributions import distribution
 from dpcheck.reference.expressions import Env, Scope, evaluate, holds
 from dpcheck.reference.numbers import ONE
-from dpcheck.reference.runs import (
-    CUT,
-    DIVERGED,
-    STOPPED,
-    UNKNOWN,
-    Law,
-    Model,
-    Point,
-    Position,
-    State,
-    add,
-)
 from dpcheck.reference.syntax import Block, Tree, named
 from dpcheck.reference.values import (
     LEFT_OUT,
@@ -60,7 +49,7 @@ MOST_CHOICES = 20
 """Bounds the lengths of histories after which one query is made and choices may differ."""
 
 
-class Mechanism(Model):
+class Mechanism(runs.Model):
     """A mechanism with the values of its parameters.
 
     Points are the values of the inputs and, for each query that is `fixed`, an array of choices,
@@ -81,7 +70,6 @@ class Mechanism(Model):
         queries = list(queries_in(self.body))
         self.queries = frozenset(name for name, _, _ in queries)
         self.offered: dict[str, int] = {}
-        self.adapts = any(how is None for _, _, how in queries)
         self.fixed = {name: domain for name, domain, how in queries if how}
         self.names = [*(name for _, name, *_ in self.inputs), *self.fixed]
         if queries and ("run" in words(self.body) or len(set(self.names)) < len(self.names)):
@@ -91,22 +79,15 @@ class Mechanism(Model):
 
     # --- inputs ----------------------------------------------------------------------------
 
-    def every_point(self) -> list[Point]:
-        """Return every value of the inputs, the last one changing fastest, with every analyst."""
-        found = self.every_input()
-        for name, domain in self.fixed.items():
-            n = len(self.lengths[name])
-            if n == MOST_CHOICES:
-                raise NotCovered(f"an analyst who may choose {n} times or more")
-            ways = product(self.choices(domain, self.parameters), repeat=n)
-            arrays = [Arr(1, chosen) for chosen in ways]
-            self.work.spend(len(found) * len(arrays))
-            found = [(*earlier, chosen) for earlier in found for chosen in arrays]
-        return found
+    def every_point(self) -> list[runs.Point]:
+        """Return every value of the inputs; analysts are too many to be listed."""
+        if self.queries:
+            raise NotCovered("an analyst who chooses")
+        return self.every_input()
 
-    def every_input(self) -> list[Point]:
-        """Return every value of the inputs."""
-        found: list[Point] = [()]
+    def every_input(self) -> list[runs.Point]:
+        """Return every value of the inputs, the last one changing fastest."""
+        found: list[runs.Point] = [()]
         for _, _, indices, domain, where in self.inputs:
             found = [
                 (*earlier, value)
@@ -124,7 +105,7 @@ class Mechanism(Model):
         places = elements(evaluate(indices, env, self.scope))
         return (array(places, chosen) for chosen in product(items, repeat=len(places)))
 
-    def are_neighbors(self, s: Point, t: Point) -> bool:
+    def are_neighbors(self, s: runs.Point, t: runs.Point) -> bool:
         """Return whether two inputs are different, agree on what is public, and are adjacent."""
         self.work.spend()
         n = len(self.inputs)
@@ -137,7 +118,7 @@ class Mechanism(Model):
         found = [self._relates(each, *way) for each in clauses for way in ((s, t), (t, s))]
         return any(found)  # a mistake is not hidden by another clause
 
-    def _relates(self, clause: Block, s: Point, t: Point) -> bool:
+    def _relates(self, clause: Block, s: runs.Point, t: runs.Point) -> bool:
         """Return whether one clause relates the input s to the input t, in this order."""
         if clause == (("name", "all"),):
             return True
@@ -146,16 +127,14 @@ class Mechanism(Model):
         primed = {f"{name}'": value for name, value in zip(self.names, t, strict=False)}
         return holds(clause[0], {**self.env(s), **primed}, self.scope)
 
-    def text_of(self, point: Point) -> str:
+    def text_of(self, point: runs.Point) -> str:
         """Write an input the way people see it: `q = [1, 0], t = 0`, wherever arrays begin."""
         plain = [Arr(1, value.items) if isinstance(value, Arr) else value for value in point]
         parts = zip(self.names, map(as_text, plain), strict=False)
         return ", ".join(f"{name} = {text}" for name, text in parts) or "start"
 
-    def point_of(self, text: str) -> Point | None:
+    def point_of(self, text: str) -> runs.Point | None:
         """Return the input, with the choices of an analyst, that is written so."""
-        if not self.fixed:
-            return super().point_of(text)
         arrays = "".join(rf"(?:, |^){name} = \[(.*)\]" for name in self.fixed)
         found = re.fullmatch(f"(.*?){arrays}", text)
         inputs, *written = found.groups() if found else (None,)
@@ -173,30 +152,30 @@ class Mechanism(Model):
             point = (*point, Arr(1, tuple(known[each] for each in chosen)))
         return point if self.text_of(point) == text else None
 
-    def env(self, point: Point) -> Env:
+    def env(self, point: runs.Point) -> Env:
         """Return the names that a formula may read."""
         return {**self.parameters, **dict(zip(self.names, point, strict=False))}
 
     # --- runs ------------------------------------------------------------------------------
 
-    def start(self, point: Point) -> State:
+    def start(self, point: runs.Point) -> runs.State:
         """Return the state in which a run begins."""
         return self.begun(point, self.analyst(point), is_shown=True)
 
-    def first(self, point: Point) -> Position:
+    def first(self, point: runs.Point) -> runs.Position:
         """Return where a path begins."""
         return None, self.begun(point, self.analyst(point), is_shown=False)
 
-    def begun(self, point: Point, analyst: Value, *, is_shown: bool) -> State:
+    def begun(self, point: runs.Point, analyst: Value, *, is_shown: bool) -> runs.State:
         """Return the state in which a run begins; without an analyst, every choice is made."""
         env = {**self.env(point[: len(self.inputs)]), "query": (0, analyst, is_shown)}
         return self.state(self.before(None, self.body), env)
 
-    def after(self, position: Position) -> Law:
+    def after(self, position: runs.Position) -> runs.Law:
         """Return the law of the next position."""
         return {position: ONE} if isinstance(position, str) else self.ahead(position[1])
 
-    def atom(self, tree: Tree, position: Position, env: Env) -> bool:
+    def atom(self, tree: Tree, position: runs.Position, env: Env) -> bool:
         """Return whether an atom holds at a position."""
         shown = None if isinstance(position, str) else position[0]
         return self.is_true(tree, {**env, "output": None if shown is None else self.seen[shown]})
@@ -214,14 +193,14 @@ class Mechanism(Model):
             then = self.todo(statement, then)
         return then
 
-    def state(self, todo: Todo | None, env: Env) -> State:
+    def state(self, todo: Todo | None, env: Env) -> runs.State:
         """Return what is to do with the variables that it reads, and their declared sets."""
         reads = todo.reads if todo is not None else ()
         return todo, tuple(
             sorted(each for each in env.items() if each[0].removesuffix(" in") in reads)
         )
 
-    def transitions(self, state: State) -> Law:
+    def transitions(self, state: runs.State) -> runs.Law:
         """Do one statement."""
         todo, kept = state
         if todo is None:
@@ -229,13 +208,13 @@ class Mechanism(Model):
         env = dict(kept)
         match todo.tree:
             case ("~" | "prior", place, drawn):
-                following: Law = {}
+                following: runs.Law = {}
                 for value, p in self.drawn_law(drawn, env).items():
                     if value is None or value is LEFT_OUT:
-                        add(following, DIVERGED if value is None else UNKNOWN, p)
+                        runs.add(following, runs.DIVERGED if value is None else runs.UNKNOWN, p)
                     else:
                         then = self.state(todo.then, self.assigned(place, value, env))
-                        add(following, (None, then), p)
+                        runs.add(following, (None, then), p)
                 return following
             case ("query", (name, domain), how):
                 return self.asked(name, self.choices(domain, env), how, env, todo.then)
@@ -325,23 +304,23 @@ class Mechanism(Model):
 
     def asked(
         self, name: str, choices: Sequence[Value], how: str | None, env: Env, then: Todo | None
-    ) -> Law:
+    ) -> runs.Law:
         """Return what a query shows: the choice after this history, or one that is drawn."""
         if "query" not in env:
             raise NotCovered("an analyst who chooses in what is called")
         length, analyst, is_shown = env["query"]
         if how and analyst is not None:
             choices = [[each for n, each in dict(analyst)[name] if n <= length][-1]]
-        found: Law = {}
+        found: runs.Law = {}
         for choice in choices:
             text = f"{name} = {as_text(choice)}"
             if not how and self.offered.setdefault(text, len(choices)) != len(choices):
                 raise NotCovered("queries of one name and different sets")
             after = self.state(then, longer(self.assigned(("name", name), choice, env)))
-            add(found, (text if is_shown else None, after), ONE / len(choices))
+            runs.add(found, (text if is_shown else None, after), ONE / len(choices))
         return found
 
-    def analyst(self, point: Point) -> Value:
+    def analyst(self, point: runs.Point) -> Value:
         """Return the choices at a point, with the lengths of histories that they are made after."""
         arrays = zip(self.fixed, point[len(self.inputs) :], strict=True)
         return tuple(
@@ -353,9 +332,9 @@ class Mechanism(Model):
         """The lengths of histories after which runs make each fixed query, the first ones."""
         found: dict[str, list[int]] = {name: [] for name in self.fixed}
         level = {self.begun(point, None, is_shown=True) for point in self.every_input()}
-        seen = set[State]()
+        seen = set[runs.State]()
         for length in count():
-            ahead = set[State]()
+            ahead = set[runs.State]()
             while level:
                 state = level.pop()
                 if state in seen or state[0] is None:
@@ -375,18 +354,18 @@ class Mechanism(Model):
 
     # --- draws and calls -------------------------------------------------------------------
 
-    def drawn_law(self, drawn: Tree, env: Env) -> Law:
+    def drawn_law(self, drawn: Tree, env: Env) -> runs.Law:
         """Return what is drawn; of a mechanism that is called, its only output, or None."""
         if drawn[0] not in ("call", "name") or self.scope.of("mechanism", drawn[1]) is None:
             return distribution(drawn, env, self.scope)
         body, inner = self.called(drawn, env)
         start = self.state(self.before(None, body), inner)
-        found: Law = {}
+        found: runs.Law = {}
         for (outputs, status), p in self.row(start, lambda shown: len(shown) < 2).items():
-            if status == CUT or (status == STOPPED and not outputs):
+            if status == runs.CUT or (status == runs.STOPPED and not outputs):
                 raise WrongProgram(f"{drawn[1]} does not output exactly once")
-            without = {DIVERGED: None, UNKNOWN: LEFT_OUT}
-            add(found, without[status] if status in without else self.seen[outputs[0]], p)
+            without = {runs.DIVERGED: None, runs.UNKNOWN: LEFT_OUT}
+            runs.add(found, without[status] if status in without else self.seen[outputs[0]], p)
         return found
 
     def called(self, target: Tree, env: Env) -> tuple[Block, Env]:

@@ -246,7 +246,7 @@ class Replay:
         if self.fields["proof"] == "sum":
             raise NotCovered("they are those of a composition")
         question, points = self._question()
-        if question.model.adapts:
+        if question.model.offered:
             raise NotCovered("they are those of a strategy")
         model, most = question.model, max(map(len, self.event), default=0)
 

@@ -98,7 +98,7 @@ class Model:
     """A mechanism or a chain: its points, which of them are neighbors, and the runs of each.
 
     A path formula is about the positions of a path; one without an end stays at its last one.
-    An analyst may make `queries`, and see the answers before, or not (`adapts`).
+    An analyst may make `queries`; choices by one who adapts are draws of so many as are `offered`.
     Each kind says: of a point its text, the names that formulas read there (`env`), the state in
     which a run begins (`start`), and where a path does (`first`); the law of (what is shown, the
     state then) from a state, and of the position after another; whether an atom holds at one.
@@ -113,7 +113,6 @@ class Model:
     first: Callable[[Point], Position]
     after: Callable[[Position], Law]
     atom: Callable[[Tree, Position, Env], bool]
-    adapts = False
     queries: frozenset[str] = frozenset()
     offered: dict[str, int] = {}  # noqa: RUF012 - a mechanism has its own
 

@@ -22,17 +22,6 @@ _UNSURE = 1e-9
 """Costs that differ by less of themselves may be equal: each is a sum of rounded logarithms."""
 
 
-def likeliest(
-    start: Node,
-    following: Callable[[Node], Iterable[tuple[Step, Number, Node]]],
-    key: Callable[[Node], Hashable],
-    is_end: Callable[[Node], bool],
-    limits: Limits,
-) -> tuple[list[Step], Number] | None:
-    """Return the first of `ways`, if there is one."""
-    return next(ways(start, following, key, is_end, limits), None)
-
-
 def ways(
     start: Node,
     following: Callable[[Node], Iterable[tuple[Step, Number, Node]]],

@@ -6,7 +6,7 @@ other states, so its own most probable run stands beside it, step by step if it 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 import numpy as np
@@ -17,13 +17,16 @@ from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.exact import Number, divide, subtract
 from dpcheck.explain.explanation import Line, RunKind, RunStep, TracedRun
 from dpcheck.explain.runs.attribution import factor_amount, step_probability
-from dpcheck.explain.runs.likeliest import likeliest
+from dpcheck.explain.runs.likeliest import ways
 from dpcheck.explain.subject import Subject
 from dpcheck.logic.formulas import PathFormula
 from dpcheck.records import replace
 
 Passed = tuple[int, int, Number]
 """A state, the one after it, and the probability of that step."""
+
+Place = tuple[int, int]
+"""What is known of a run so far, and its state."""
 
 Run = tuple[list[Passed], Number]
 """The steps of a run, and its probability."""
@@ -53,29 +56,43 @@ def _told(
     )
 
 
+def _likeliest(
+    subject: Subject,
+    chain: Chain,
+    start: Place,
+    after: Callable[[int, int, int], int | None],
+    is_end: Callable[[Place], bool],
+) -> Run | None:
+    """Return the likeliest run from a place to an end.
+
+    Beside a state stands a number: `after` gives the next one for two states, None for no way.
+    """
+
+    def following(place: Place) -> Iterator[tuple[Passed, Number, Place]]:
+        known, s = place
+        for j in range(int(chain.indptr[s]), int(chain.indptr[s + 1])):
+            t = int(chain.targets[j])
+            if (then := after(known, s, t)) is not None:
+                p = step_probability(chain, s, j)
+                yield (s, t, p), p, (then, t)
+
+    return next(ways(start, following, lambda place: place, is_end, subject.limits), None)
+
+
 def _run(subject: Subject, state: int, shown: OutputSequence) -> Run | None:
     """Return the steps of the most probable run that shows just these outputs."""
     chain, outputs = subject.chain.with_one_end or subject.chain, shown.outputs
     ends, text = shown.ending == "stopped", cache(chain.observation_text)
 
-    def following(place: tuple[int, int]) -> Iterator[tuple[Passed, Number, tuple[int, int]]]:
-        n_shown, before = place
-        if _is_absorbing(chain, before):
-            return
-        for j in range(int(chain.indptr[before]), int(chain.indptr[before + 1])):
-            after = int(chain.targets[j])
-            code = int(chain.observation[after])
-            if code < 0 or (n_shown < len(outputs) and outputs[n_shown] == text(code)):
-                p = step_probability(chain, before, j)
-                yield (before, after, p), p, (n_shown + (code >= 0), after)
+    def after(n_shown: int, s: int, t: int) -> int | None:
+        code = int(chain.observation[t])
+        is_next = code < 0 or (n_shown < len(outputs) and outputs[n_shown] == text(code))
+        return n_shown + (code >= 0) if is_next and not _is_absorbing(chain, s) else None
 
-    return likeliest(
-        (0, state),
-        following,
-        lambda place: place,
-        lambda place: place[0] == len(outputs) and (not ends or _is_absorbing(chain, place[1])),
-        subject.limits,
-    )
+    def is_end(place: Place) -> bool:
+        return place[0] == len(outputs) and (not ends or _is_absorbing(chain, place[1]))
+
+    return _likeliest(subject, chain, (0, state), after, is_end)
 
 
 def satisfying_run(
@@ -105,25 +122,14 @@ def _formula_run(
     from dpcheck.check.formulas.heaviest_runs import PathRests
     from dpcheck.solve.formulas.progression import ALWAYS_FORMULA, NEVER_FORMULA
 
-    chain = subject.truths.chain
-    satisfying = subject.truths.everywhere
+    chain, satisfying = subject.truths.chain, subject.truths.everywhere
     rests = PathRests(chain, path, satisfying=satisfying, is_satisfying=is_satisfying)
 
-    def following(place: tuple[int, int]) -> Iterator[tuple[Passed, Number, tuple[int, int]]]:
-        before, rest = place
-        if rest == NEVER_FORMULA:
-            return
-        for j in range(int(chain.indptr[before]), int(chain.indptr[before + 1])):
-            after, p = int(chain.targets[j]), step_probability(chain, before, j)
-            yield (before, after, p), p, (after, rests.settled(rest, after))
+    def after(rest: int, _: int, t: int) -> int | None:
+        return None if rest == NEVER_FORMULA else rests.settled(rest, t)
 
-    return likeliest(
-        (state, rests.settled(rests.start, state)),
-        following,
-        lambda place: place,
-        lambda place: place[1] == ALWAYS_FORMULA,
-        subject.limits,
-    )
+    start = rests.settled(rests.start, state), state
+    return _likeliest(subject, chain, start, after, lambda place: place[0] == ALWAYS_FORMULA)
 
 
 def _is_absorbing(chain: Chain, state: int) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 
 from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.exact import Number, number
-from dpcheck.explain.runs.likeliest import likeliest
+from dpcheck.explain.runs.likeliest import ways
 from dpcheck.explore.runs.liveness import flow_of
 from dpcheck.explore.sampling.distributions import (
     Supports,
@@ -168,14 +168,14 @@ class ProgramRuns:
         first = self.begin(inputs)
         if first is None:
             return None
-        found = likeliest(
+        found = ways(
             (0, first),
             following,
             lambda at: (at[0], at[1].node, *self._live_values(at[1])),
             lambda at: at[0] == len(outputs) and (not ends or self.kind(at[1]) == "end"),
             self.limits,
         )
-        return None if found is None else FoundRun(tuple(found[0]), found[1])
+        return next((FoundRun(tuple(steps), p) for steps, p in found), None)
 
     def _steps(self, place: Place, wanted: Sequence[str]) -> Iterator[Step]:
         """Yield the draws, or the output if it is the next one wanted."""

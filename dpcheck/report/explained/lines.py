@@ -91,24 +91,12 @@ def _first_of_several(event: ShownEvent) -> list[str]:
     return [notation.sequence_text(each) for each in event[:1]]
 
 
-_OMITTED: dict[explanation.Omission, str] = {
-    "explanation": "smallest event, what is tight, and more",
-    "run": "a run",
-    "runs": "the heaviest runs",
-}
-"""Parts by what they show, where that is not what they are called there."""
-
-
 def _omitted(found: explanation.Explanation) -> str:
     """Return the names of parts that were left out, and why."""
-
-    def listed(names: Iterable[explanation.Omission]) -> str:
-        return ", ".join(_OMITTED.get(name, name.replace("_", " ")) for name in names)
-
     late = [name for name in found.omitted if name not in found.faulty]
-    said = [f"{listed(late)} (too much work)"] if late else []
-    said += [f"{listed(found.faulty)} (a bug in dpcheck: see the end)"] if found.faulty else []
-    return "; ".join(said)
+    said = [f"{', '.join(late)} (too much work)"] if late else []
+    said += [f"{', '.join(found.faulty)} (a bug in dpcheck: see the end)"] if found.faulty else []
+    return "; ".join(said).replace("_", " ").replace("explanation", "most of the explanation")
 
 
 def _remarks(remarks: Sequence[explanation.Remark], file: str) -> Iterator[Row]:
