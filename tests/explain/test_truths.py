@@ -546,7 +546,7 @@ def test_a_line_of_another_file_is_told_with_that_file(tmp_path):
     end, inner, mean = explained(text, tmp_path)
     assert end.run.steps[-1].note == "right never gets here (line lib:4)"
     assert "after true (line lib:13), " in str(inner.inner.text)
-    assert "(line lib:15): " in str(mean.remarks[-1].text)
+    assert str(mean.remarks[-1].text).endswith(" (line lib:15)")
     (here,) = explained(f"{LIBRARY}check ended: dp(1)", tmp_path)
     assert here.run.steps[-1].note == "right never gets here (line 4)"
 
