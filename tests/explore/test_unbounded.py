@@ -553,6 +553,18 @@ def test_numbers_that_no_window_holds_leave_a_claim_undecided(noise, shown):
     assert result["reason"]["option"] == "a policy such as `clamped lo..hi`"
 
 
+@pytest.mark.parametrize(
+    "other", ["{2^60: 1/2, 2^60 + 1: 1/2}", "uniform(2^60..2^60 + 9)", "{2^61 + 2^60: 1}"]
+)
+def test_a_large_number_that_is_drawn_in_place_of_noise_is_itself(other):
+    """It was taken for a number beyond the window: a total variation of 1/3."""
+    noise = f"a ~ if x = 0 then geometric(0, 1/2) unbounded else {other}"
+    text = f"mechanism m {{ input x in 0..1  adjacent all\n  {noise}\n  output a }}"
+    (result,) = check_text(text + "\ncheck m: delta(0) < 1/2")["results"]
+    assert result["verdict"] == "undecided"
+    assert "numbers without bounds matter" in result["reason"]["text"]
+
+
 def test_noise_far_from_zero_is_what_it_is_next_to_it():
     far = distributions("a ~ geometric(x + 2^57, 1/2) unbounded\n  output a")["x = 0"]
     assert far[str(2**57)] == Fraction(1, 3)

@@ -188,11 +188,12 @@ def violated_within(
     are_all: bool = False,
 ) -> Outcome | None:
     """Return that a claim fails for some values at least, or for all asked, if it does for one."""
-    outcome, asked = at_value(value), _asked_text(for_all, line, for_all.asked(line))
+    outcome, asked = at_value(value), for_all.asked(line)
     if not isinstance(outcome.verdict, Violated):
         return None
+    fails_for = _with_values(asked, _closed_ends(for_all), line) if are_all else tuple(intervals)
     known = AllValues(
-        *(for_all.param.name, asked, tuple(intervals), exact_text(value)),
+        *(for_all.param.name, _asked_text(for_all, line, asked), fails_for, exact_text(value)),
         shown_at=value,
         is_exact=are_all,
         fails_for_all=are_all,

@@ -36,8 +36,8 @@ from dpcheck.model.values import ArrayValue, Beyond, SetValue, Value, value_text
 from dpcheck.records import dataclass, field, replace
 from dpcheck.source import Span
 
-FIRST_ARRIVAL = 2**60
-"""Codes from there on are no values, but numbers of arrivals beyond the window."""
+FIRST_ARRIVAL = PLAIN + 2**60
+"""Codes from there on, far above those of a table, are numbers of arrivals beyond the window."""
 
 FARTHEST = 2**58
 """No window goes farther: levels beyond it, and what they are moved by, have codes that follow."""
@@ -431,11 +431,11 @@ class Tails:
         column = state_column(group)
         others = [n for n in self.wide.groups[group] if n in live and n != target]
         beyond = marked(drawn >= FIRST_ARRIVAL)
-        beyond = beyond[drawn[beyond] < PLAIN]
+        beyond = beyond[drawn[beyond] < FIRST_FAULT]
         read = [column, *others] if column in live else []
         changed = {name: frame[name].copy() for name in read}
         codes, results = drawn.copy(), drawn.copy()
-        known = codes[(codes < FIRST_ARRIVAL) | (codes >= PLAIN)]
+        known = codes[codes < FIRST_ARRIVAL]
         needed = with_codes(self.window, known, self.table)
         if needed != self.window:
             raise WindowTooSmall(needed)
