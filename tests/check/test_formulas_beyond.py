@@ -199,3 +199,48 @@ def test_random_formulas_are_those_of_clamped_noise(seed):
         for policy in ("unbounded", f"clamped -{WIDTH}..{WIDTH}")
     )
     assert isclose(float(exact["decimal"]), float(near["decimal"]), abs_tol=1e-6)
+
+
+@pytest.mark.parametrize("least", ["3596/4096", "4006/4096"])
+def test_two_numbers_that_are_kept_are_known_to_differ_by_the_draws_that_each_meets(least):
+    text = f"""
+mechanism m {{
+  input x in 0..1
+  adjacent all
+  z ~ geometric(x, 1/4) unbounded
+  u ~ geometric(x, 1/4) unbounded
+  output asked
+  w ~ geometric_positive(1/2) unbounded
+  v ~ geometric_positive(1/2) unbounded
+  output (w < z) & (v < u)
+}}
+compute m at x = 0: P=? [ X P>={least} [ X output = true ] ]
+"""
+    (result,) = check_text(text)["results"]
+    half, quarter, far = Fraction(1, 2), Fraction(1, 4), range(1, 40)
+    expected = sum(
+        Fraction(9, 25) * quarter ** (z + u)
+        for z in far
+        for u in far
+        if (1 - half**z) * (1 - half**u) >= Fraction(least)
+    )
+    assert isclose(float(result["value"]["decimal"]), float(expected), rel_tol=1e-9)
+
+
+def test_numbers_that_are_moved_differ_by_more_than_draws_beyond_the_window():
+    text = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  z ~ geometric(x, 1/2) POLICY
+  u ~ geometric(0, 1/2) POLICY
+  output z > 0
+  w ~ geometric(0, 1/2) POLICY
+  output w < max(z, u) - 4
+}
+compute m at x = 0: P=? [ X P>=4089/4096 [ X output = true ] ]
+"""
+    (near,) = check_text(text.replace("POLICY", f"clamped -{WIDTH}..{WIDTH}"))["results"]
+    (exact,) = check_text(text.replace("POLICY", "unbounded"))["results"]
+    value = exact.get("value", near["value"])["decimal"]  # or it is undecided
+    assert isclose(float(value), float(near["value"]["decimal"]), abs_tol=1e-6)
