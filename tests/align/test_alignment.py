@@ -193,6 +193,7 @@ def test_settling_rounds_changes_no_bound(seed, monkeypatch):
         ("linf(q, q') <= 1", 2),
         ("l1(q, q') <= 1", 1),
         ("forall(i in 1..3 : 0 <= q'[i] - q[i] <= 1)", 1),
+        ("forall(i in 1..3 : -2 < q'[i] - q[i] < 1)", 1),
         ("linf(q, q') <= 2", 4),
         ("l1(q, q') < 3", 2),
         ("q[1] = q'[1] & abs(q[2] - q'[2]) <= 1 & q[3] = q'[3]", 1),
