@@ -178,12 +178,9 @@ def _shares(outputs: Sequence[Weighed], order: int) -> Remark | None:
 
 
 def falling(terms: list[tuple[Number, Shown]]) -> list[tuple[Number, Shown]]:
-    """Return terms, the largest first."""
-
-    def order(one: tuple[Number, Shown], other: tuple[Number, Shown]) -> int:
-        return compare(other[0], one[0])
-
-    return sorted(terms, key=cmp_to_key(order))
+    """Return terms, the largest first, equal ones as they stand."""
+    by_size = cmp_to_key(compare)
+    return sorted(terms, key=lambda term: by_size(term[0]), reverse=True)
 
 
 def _posterior(

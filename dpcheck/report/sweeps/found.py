@@ -231,16 +231,11 @@ def drawings(sweep: Sweep) -> Iterator[str]:
         points = {tuple(str(row[i]) for i in varying): row[j] for row in table.rows}
         cells = {place: cell for place, cell in points.items() if isinstance(cell, Amount | str)}
         names = [sweep.names[i] for i in varying]
-        numbers = [float(cell.decimal) for cell in cells.values() if isinstance(cell, Amount)]
-        if len(varying) == 1 and numbers:
-            yield curve_svg(title, names[0], table.columns[j], _curve(cells))
+        curve = [(p[0], float(c.decimal)) for p, c in cells.items() if isinstance(c, Amount)]
+        if len(varying) == 1 and curve:
+            yield curve_svg(title, names[0], table.columns[j], curve)
         else:
             yield heat_map_svg(title, names, _cells_of_map(cells))
-
-
-def _curve(cells: Mapping[tuple[str, ...], Amount | str]) -> Sequence[tuple[str, float]]:
-    """Return the values that are numbers, with what they belong to."""
-    return [(p[0], float(c.decimal)) for p, c in cells.items() if isinstance(c, Amount)]
 
 
 def _cells_of_map(
