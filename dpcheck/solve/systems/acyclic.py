@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from flint import fmpq, fmpz
+from flint import fmpz
 
 from dpcheck import exact
 from dpcheck.chain.chain import IntArray, WeightArray
@@ -290,24 +290,13 @@ def _objects(values: list[exact.Whole]) -> NDArray[np.object_]:
 def _field_values(system: System, limits: Limits) -> list[exact.Number]:
     """Return every x_s as a reduced fraction, states in topological order."""
     indptr, targets = system.graph.indptr.tolist(), system.graph.targets.tolist()
-    numerators, constants = system.numerators.tolist(), system.constants.tolist()
-    denominators = system.denominators.tolist()
-    rational = system.is_rational
+    numerators = [exact.number(n) for n in system.numerators.tolist()]
     values: list[exact.Number] = []
     for s in range(system.n_states):
         if s % TIME_CHECK_INTERVAL == 0:
             limits.check_time(f"{s} of {system.n_states} states solved")
-        row = range(indptr[s], indptr[s + 1])
-        if rational:
-            total = fmpq(constants[s])
-            for j in row:
-                total += values[targets[j]] * numerators[j]
-            values.append(total / denominators[s])
-        else:
-            sum_ = exact.number(constants[s])
-            for j in row:
-                sum_ = exact.add(
-                    sum_, exact.multiply(values[targets[j]], exact.number(numerators[j]))
-                )
-            values.append(exact.divide(sum_, exact.number(denominators[s])))
-    return [exact.add(value, 0) for value in values] if rational else values
+        total = exact.number(system.constants.item(s))
+        for j in range(indptr[s], indptr[s + 1]):
+            total = total + values[targets[j]] * numerators[j]
+        values.append(exact.divide(total, exact.number(system.denominators.item(s))))
+    return values
