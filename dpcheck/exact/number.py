@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from enum import Enum
+from functools import total_ordering
 from typing import TYPE_CHECKING
 
 from flint import arb, ctx, fmpq, fmpz, fmpz_poly
@@ -45,6 +46,7 @@ MAX_EXPONENT = 1 << 30
 """Bounds the exponent of a power of e, so that its size can be told before it is made."""
 
 
+@total_ordering
 @dataclass(frozen=True, eq=False)
 class ExpNumber:
     """An element of ℚ(e^r) outside ℚ: numerator/denominator, polynomials in t = e^unit.
@@ -126,18 +128,6 @@ class ExpNumber:
     def __lt__(self, other: Number) -> bool:
         """Compare, decided."""
         return compare(self, other) < 0
-
-    def __le__(self, other: Number) -> bool:
-        """Compare, decided."""
-        return compare(self, other) <= 0
-
-    def __gt__(self, other: Number) -> bool:
-        """Compare, decided."""
-        return compare(self, other) > 0
-
-    def __ge__(self, other: Number) -> bool:
-        """Compare, decided."""
-        return compare(self, other) >= 0
 
 
 Number = int | Rational | ExpNumber

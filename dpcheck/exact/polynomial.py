@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache, reduce
+from functools import lru_cache, reduce, total_ordering
 from numbers import Integral
 from typing import SupportsInt
 
@@ -60,6 +60,7 @@ def _exponential_ball(numerator: int, denominator: int, bits: int) -> arb:
         return arb(fmpq(numerator, denominator)).exp()
 
 
+@total_ordering
 @dataclass(frozen=True, eq=False)
 class ExpPolynomial:
     """The real number Σ coefficients[i]·e^(i·unit), an element of ℤ[e^unit].
@@ -167,18 +168,6 @@ class ExpPolynomial:
         """Compare the real values, exactly."""
         return (self - other).sign() < 0
 
-    def __le__(self, other: ExpPolynomial | int) -> bool:
-        """Compare the real values, exactly."""
-        return (self - other).sign() <= 0
-
-    def __gt__(self, other: ExpPolynomial | int) -> bool:
-        """Compare the real values, exactly."""
-        return (self - other).sign() > 0
-
-    def __ge__(self, other: ExpPolynomial | int) -> bool:
-        """Compare the real values, exactly."""
-        return (self - other).sign() >= 0
-
     @property
     def is_constant(self) -> bool:
         """Whether the element is an integer."""
@@ -197,13 +186,7 @@ class ExpPolynomial:
             return 0
         if is_term(self.coefficients):
             return 1 if self.coefficients[self.coefficients.degree()] > 0 else -1
-        for bits in precisions():
-            ball = self.ball(bits)
-            if ball > 0:
-                return 1
-            if ball < 0:
-                return -1
-        raise AssertionError("precisions are unbounded")
+        return refined_sign(self.ball)
 
     def ball(self, bits: int) -> arb:
         """Return an enclosure of the value computed with `bits` bits."""
