@@ -4,10 +4,10 @@ Equality. r' + ln c = s' + ln c' with c = Π a_i^m_i and c' algebraic forces e^(
 algebraic, so r' = s' (Lindemann 1882) and c = c'. A radical c ≠ 1 has a unique form (u/v)^(1/N)
 with N >= 1 least and u/v rational: that is the canonical form kept here, so equal budgets are equal
 objects (`ln 4 = 2 ln 2`, `ln 2 + ln 3 = ln 6`). To find it, the bases are refined to pairwise
-coprime ones by gcds (Bach, Driscoll, Shallit, "Factor refinement", J. Algorithms 1993); nothing is
-ever factored. Only when u and v together have more than `LARGE_BITS` bits (10^9 · ln 3) do the
-coprime powers stay as they are, and equality is decided by refining the difference of two budgets.
-Which of the two forms is used depends on the value alone.
+coprime ones by gcds (`factors`); nothing is ever factored. Only when u and v together have more
+than `LARGE_BITS` bits (10^9 · ln 3) do the coprime powers stay as they are, and equality is decided
+by refining the difference of two budgets. Which of the two forms is used depends on the value
+alone.
 
 A positive number ρ of ℚ(e^r) has its logarithm here exactly if ρ = c·e^s; any other logarithm is a
 `LogOf`, and never equal to a budget: ρ(e^r) = c e^s with c algebraic is, raised to a power N with
@@ -17,11 +17,12 @@ Ns ∈ rℤ, an identity of polynomials in the transcendental e^r, so ρ itself 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from flint import arb, ctx, fmpq, fmpz
 
 from dpcheck.exact.errors import IrrationalExponential, TooLarge
+from dpcheck.exact.factors import coprime_bases, multiplicity
 from dpcheck.exact.number import (
     MAX_BITS,
     MAX_EXPONENT,
@@ -329,53 +330,14 @@ def _budget(offset: int | fmpq, powers: Iterable[tuple[int | fmpq, int | fmpq]])
     return Budget(offset, _collected(sorted(coprime, key=lambda pair: pair[0])))
 
 
-def _coprime_powers(powers: Iterable[tuple[fmpz, fmpq]]) -> list[tuple[fmpz, fmpq]]:
-    """Return powers with the same product, bases > 1 pairwise coprime, exponents not 0.
-
-    A common factor g of two bases is split off both with all its powers; each split divides the
-    product of all bases still to be placed by g >= 2, so the work ends.
-    """
-    placed: list[tuple[fmpz, fmpq]] = []
-    waiting = list(powers)
-    while waiting:
-        base, exponent = waiting.pop()
-        if base == 1 or exponent == 0:
-            continue
-        for position, (other, weight) in enumerate(placed):
-            common = base.gcd(other)
-            if common != 1:
-                del placed[position]
-                (times, rest), (other_times, other_rest) = (
-                    _multiplicity(base, common),
-                    _multiplicity(other, common),
-                )
-                waiting.append((common, exponent * times + weight * other_times))
-                waiting.append((rest, exponent))
-                waiting.append((other_rest, weight))
-                break
-        else:
-            placed.append((base, exponent))
-    return placed
-
-
-def _multiplicity(value: fmpz, divisor: fmpz) -> tuple[int, fmpz]:
-    """Return (k, rest) with value = divisor^k · rest and rest no multiple of the divisor.
-
-    Divides by divisor, divisor^2, divisor^4, ... and back: O(log k) divisions.
-    """
-    squares = [divisor]
-    times, rest = 0, value
-    while squares[-1].bit_length() <= rest.bit_length():
-        quotient, remainder = divmod(rest, squares[-1])
-        if remainder != 0:
-            break
-        times, rest = times + (1 << (len(squares) - 1)), quotient
-        squares.append(squares[-1] ** 2)
-    for index in reversed(range(len(squares))):
-        quotient, remainder = divmod(rest, squares[index])
-        if remainder == 0:
-            times, rest = times + (1 << index), quotient
-    return times, rest
+def _coprime_powers(powers: Sequence[tuple[fmpz, fmpq]]) -> list[tuple[fmpz, fmpq]]:
+    """Return powers with the same product, bases > 1 pairwise coprime, exponents not 0."""
+    found = []
+    for base in coprime_bases(part for part, weight in powers if weight != 0):
+        exponent = sum((multiplicity(part, base)[0] * m for part, m in powers), fmpq(0))
+        if exponent != 0:
+            found.append((base, exponent))
+    return found
 
 
 def _without_roots(base: fmpz, exponent: fmpq) -> tuple[fmpz, fmpq]:

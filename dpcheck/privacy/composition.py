@@ -2,11 +2,10 @@
 
 For independent outputs likelihood ratios multiply and masses multiply, so the loss distribution of
 (A, B) is the product of those of A and B, equal ratios merged *first*: k survey answers have k + 1
-ratios, not 2^k outputs. Ratios are written as products of pairwise coprime integers (Bach,
-Driscoll, Shallit, "Factor refinement", J. Algorithms 1993); then a loss distribution is a Laurent
-polynomial with a variable a coprime base and masses as coefficients, composition is multiplication
-of polynomials over ℤ, which flint does, and k-fold composition is one power. Where ratios lie
-outside ℚ, products are merged one by one.
+ratios, not 2^k outputs. Ratios are written as products of pairwise coprime integers
+(`exact.factors`); then a loss distribution is a Laurent polynomial with a variable a coprime base
+and masses as coefficients, composition is multiplication of polynomials over ℤ, which flint does,
+and k-fold composition is one power. Where ratios lie outside ℚ, products are merged one by one.
 
 Mass at an infinite loss needs no polynomial: it is what the finite part leaves of 1.
 """
@@ -30,6 +29,7 @@ from dpcheck.exact import (
     power,
     subtract,
 )
+from dpcheck.exact.factors import coprime_bases, multiplicity
 from dpcheck.limits import Limits, too_large
 from dpcheck.privacy.losses import (
     Loss,
@@ -191,33 +191,8 @@ def _sides(ratio: Number) -> tuple[int, int]:
     return int(exact.p), int(exact.q)
 
 
-def coprime_bases(integers: Sequence[int], most: float = math.inf) -> tuple[int, ...]:
-    """Return pairwise coprime integers > 1 of which all given positive ones are products.
-
-    It ends where there must be more than `most`: bases found on the way only become more.
-
-    >>> coprime_bases([8, 12, 1, 25])
-    (2, 3, 25)
-    """
-    placed: list[int] = []
-    waiting = sorted({n for n in integers if n > 1}, reverse=True)
-    while waiting:
-        value = waiting.pop()
-        for position, other in enumerate(placed):
-            common = math.gcd(value, other)
-            if common > 1:
-                del placed[position]
-                waiting += [n for n in {common, value // common, other // common} if n > 1]
-                break
-        else:
-            placed.append(value)
-        if len(placed) > most:
-            break
-    return tuple(sorted(placed))
-
-
 def _polynomial(
-    losses: LossDistribution, bases: Sequence[int], context: fmpz_mpoly_ctx
+    losses: LossDistribution, bases: Sequence[fmpz], context: fmpz_mpoly_ctx
 ) -> tuple[fmpz_mpoly, list[int], fmpz]:
     """Return P's masses as a polynomial, the exponents that belong to degree 0, a denominator."""
     denominator = _denominator(losses)
@@ -242,19 +217,10 @@ def _longest(losses: LossDistribution) -> int:
     return max(_denominator(losses), *sides, 1)
 
 
-def _exponents(ratio: Number, bases: Sequence[int]) -> tuple[int, ...]:
+def _exponents(ratio: Number, bases: Sequence[fmpz]) -> tuple[int, ...]:
     """Return the exponents of the bases in a ratio (one 0 if there are no bases)."""
-    above, below = _sides(ratio)
-    return tuple(_multiplicity(above, b) - _multiplicity(below, b) for b in bases) or (0,)
-
-
-def _multiplicity(value: int, base: int) -> int:
-    """Return the exponent of a base in a product of pairwise coprime bases."""
-    times = 0
-    while value % base == 0:
-        value //= base
-        times += 1
-    return times
+    exact = _rational(ratio)
+    return tuple(multiplicity(exact.p, b)[0] - multiplicity(exact.q, b)[0] for b in bases) or (0,)
 
 
 def _check_size(polynomial: fmpz_mpoly, times: int, limits: Limits) -> None:
@@ -272,7 +238,7 @@ def _check_size(polynomial: fmpz_mpoly, times: int, limits: Limits) -> None:
 
 
 def _losses(
-    terms: dict[tuple[int, ...], fmpz], bases: Sequence[int], lowest: Sequence[int], scale: fmpz
+    terms: dict[tuple[int, ...], fmpz], bases: Sequence[fmpz], lowest: Sequence[int], scale: fmpz
 ) -> tuple[Loss, ...]:
     found = []
     for exponents, mass in terms.items():
