@@ -147,7 +147,9 @@ class Reader:
                 return [(_value_of(op, cast("Sequence[Value]", values), expr), ())]
             case ((">=" | ">" | "<" | "<=" | "=" | "!=") as op, (left, right)):
                 difference = self._number(left, expr).plus(self._number(right, expr), -1)
-                return _compared(difference, IF_TRUE[op], expr)
+                _need_noise(difference, expr)
+                need = IF_TRUE[op]
+                return [(True, ((difference, need),)), (False, ((difference, -need),))]
             case (("+" | "-" | "neg" | "sum"), _):
                 return [(self._sum(values, expr), ())]
             case (("max" | "min" | "argmax" | "argmin"), _):
@@ -286,12 +288,6 @@ def _items(values: Sequence[Mixed]) -> Sequence[Mixed]:
             return items
         case _:
             return values
-
-
-def _compared(difference: Moved, need: int, expr: expressions.Expr) -> Cases:
-    """Return both outcomes of a comparison of a difference with 0."""
-    _need_noise(difference, expr)
-    return [(True, ((difference, need),)), (False, ((difference, -need),))]
 
 
 def _need_noise(number: Moved, expr: expressions.Expr) -> None:

@@ -33,7 +33,6 @@ from dpcheck.check.values import verdicts
 from dpcheck.check.values.amounts import INFINITE, number_amount, quantity_amount
 from dpcheck.check.values.comparisons import holds
 from dpcheck.check.values.event_text import EventText, many_sequences
-from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.measures import TOO_FAR, Measures
 from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic import claims
@@ -91,15 +90,10 @@ def _decide_losses(
     if evidence is None:
         return verdicts.Outcome(UNBOUNDED, seen.coverage())
     if isinstance(evidence, StrategyEvidence):
-        known = KnownLosses((), seen, _counted_event)
+        known = KnownLosses((), seen, lambda *gap: EventText(many_sequences(None, *gap), ()))
         return tabulated(profile_table(evidence.profile(), known), *known.looked_at)
     known = KnownLosses(pair_losses(evidence), seen, evidence.event_text, n_listed(evidence))
     return decide_on_losses(claim, quantity, known)
-
-
-def _counted_event(gap: EventGap, factor: ExpFactor | None) -> EventText:
-    """Return an event of sequences that are too many to be listed."""
-    return EventText(many_sequences(None, gap, factor), ())
 
 
 def tabulated(

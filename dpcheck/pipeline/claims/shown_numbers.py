@@ -107,7 +107,9 @@ def _of_an_end(
     assert explored.window is not None, "numbers are shown"
     is_dp = isinstance(claim, claims.PrivacyClaim)
     may_be_shown = is_dp and outcome.all_values is None and not is_last
-    if not _is_pure(claim) or may_be_shown:
+    of_ratios = {"posterior_max", "posterior_min"}
+    is_pure = claims.is_pure(claim) or not of_ratios.isdisjoint(_words(claim))
+    if not is_pure or may_be_shown:
         return None
     if not is_dp:
         low, high = explored.window.shown
@@ -174,11 +176,6 @@ def undecided_beyond(explored: Explored, param: Param | None = None) -> LimitRea
         f"how much is told of numbers shown beyond {low}..{high} still matters",
         f"{instead}, or output `clamp(..., lo, hi)`",
     )
-
-
-def _is_pure(claim: claims.Claim) -> bool:
-    """Return whether the largest ratio of probabilities decides a claim."""
-    return claims.is_pure(claim) or not {"posterior_max", "posterior_min"}.isdisjoint(_words(claim))
 
 
 def wider_window(
