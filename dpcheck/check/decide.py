@@ -228,10 +228,11 @@ def _closest(formula: StateFormula, selected: IntArray, truths: Truths) -> tuple
         return _closest_state(formula.relations, selected, values, truths)
     if not isinstance(formula, Private):
         return ()
-    found = closest_pair(formula, truths.pairs_at(selected), truths)
-    if found is None:
+    pairs = truths.pairs_at(selected)
+    gap, is_exact = closest_pair(formula, pairs, truths) if len(pairs) else (None, False)
+    if gap is None or not is_exact or gap.p == gap.q:
         return ()
-    gap, (first, second) = found
+    first, second = pairs[gap.pair][:: 1 if gap.is_forward else -1].tolist()
     names = truths.chain.state_text(first), truths.chain.state_text(second)
     return (Beside(closest_text(formula, gap, names, None)),)
 

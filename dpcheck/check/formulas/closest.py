@@ -1,4 +1,4 @@
-"""Which neighbors come closest to the budget of a formula D that holds, compared exactly."""
+"""Which neighbors come closest to the budget of a formula D, or are furthest beyond it."""
 
 from __future__ import annotations
 
@@ -11,32 +11,29 @@ from dpcheck.exact import compare, multiply
 from dpcheck.logic.formulas import Private
 
 
-def closest_pair(
-    formula: Private, pairs: IntArray, truths: Truths
-) -> tuple[EventGap, tuple[int, int]] | None:
-    """Return the closest of pairs [n_pairs, 2], the likelier side first, with its probabilities.
+def closest_pair(formula: Private, pairs: IntArray, truths: Truths) -> tuple[EventGap, bool]:
+    """Return the gap of one of pairs [n_pairs, 2], the likelier side first, and if all are exact.
 
-    For δ = 0 its ratio is the largest, else its p - e^ε q. None where both sides are alike
-    everywhere, and where exact values are too long.
+    With δ = 0 its ratio p/q is the largest, of infinite ones with the largest p, else its
+    p - e^ε q; of equals it is the first, and one without a difference where all are. Pairs are
+    compared by lower bounds of probabilities, exact where exact values are short. There is a pair.
     """
     different, which = truths.paired_bounds(formula.path, pairs)
-    if any(low != high for ends in different for low, high in ends):
-        return None
-    best: EventGap | None = None
-    for k, ((first, _), (second, _)) in enumerate(different):
-        is_forward = compare(first, second) > 0
+    factor, best = ExpFactor.of(formula.epsilon), EventGap(0, 1, -1, True)
+    for pair in np.sort(np.unique(which, return_index=True)[1]).tolist():
+        (first, _), (second, _) = different[which[pair]]
+        is_forward = compare(first, second) >= 0
         p, q = (first, second) if is_forward else (second, first)
-        gap = EventGap(p, q, int(np.flatnonzero(which == k)[0]), is_forward)
-        if compare(p, q) > 0 and (best is None or _is_closer(gap, best, formula)):
+        gap = EventGap(p, q, pair, is_forward)
+        is_closer = best.p == best.q or _is_closer(gap, best, factor, is_ratio=formula.delta == 0)
+        if best.pair < 0 or (p != q and is_closer):
             best = gap
-    if best is None:
-        return None
-    left, right = pairs[best.pair].tolist()
-    return best, (left, right) if best.is_forward else (right, left)
+    return best, all(low == high for ends in different for low, high in ends)
 
 
-def _is_closer(gap: EventGap, other: EventGap, formula: Private) -> bool:
-    """Return whether a gap comes closer to the budget of a formula that holds than another."""
-    if formula.delta != 0:
-        return gap.exceeds(other, ExpFactor.of(formula.epsilon))
-    return compare(multiply(gap.p, other.q), multiply(other.p, gap.q)) > 0
+def _is_closer(gap: EventGap, other: EventGap, factor: ExpFactor, *, is_ratio: bool) -> bool:
+    """Return whether a gap, or its ratio p/q, is larger; of infinite ratios the larger p counts."""
+    if not is_ratio:
+        return gap.exceeds(other, factor)
+    order = compare(multiply(gap.p, other.q), multiply(other.p, gap.q))
+    return order > 0 or (order == 0 and compare(gap.p, other.p) > 0)

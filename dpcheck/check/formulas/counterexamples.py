@@ -6,12 +6,13 @@ from functools import cmp_to_key
 from typing import assert_never
 
 from dpcheck.chain.chain import IntArray
+from dpcheck.check.formulas.closest import closest_pair
 from dpcheck.check.formulas.truths import Bounds, Truths
 from dpcheck.check.values.amounts import between_amount, growth_amount, number_amount, ratio_amount
 from dpcheck.check.values.comparisons import holds, inequality, inequality_sides
-from dpcheck.check.values.exp_factor import EventGap, ExpFactor
+from dpcheck.check.values.exp_factor import EventGap
 from dpcheck.check.values.verdicts import OPPOSITE, Amount, Counterexample, Phrase, Run, Sides
-from dpcheck.exact import Number, compare, divide, excess, multiply, subtract
+from dpcheck.exact import Number, compare, divide, excess, subtract
 from dpcheck.limits import LimitReached
 from dpcheck.logic import formulas as f
 from dpcheck.logic.formula_text import formula_text
@@ -99,9 +100,10 @@ def _pair_example(
         requirement = Phrase.of(f"not {text}: no state has a neighbor")
         return Counterexample((name,), Phrase.of(text), (), requirement)
     shown = pairs if is_true else truths.violating(formula, pairs)
-    ends = shown[_worst(formula, shown, truths)]
+    worst, _ = closest_pair(formula, shown, truths)
+    ends = shown[worst.pair]
     p, q = _shown(formula.path, ends, truths)
-    first, second = (int(s) for s in ends)
+    first, second = ends.tolist()
     if compare(p[0], q[0]) < 0:
         first, second, p, q = second, first, q, p
     requirement, sides = _inequality(p, q, formula)
@@ -159,32 +161,6 @@ def _ratio(p: Bounds, q: Bounds) -> Amount | None:
     if _is_exact(p) and _is_exact(q):
         return ratio_amount(EventGap(p[0], q[0], 0, True))
     return None if q[0] == 0 else between_amount(divide(p[0], q[1]), divide(p[1], q[0]))
-
-
-def _worst(formula: f.Private, pairs: IntArray, truths: Truths) -> int:
-    """Return which of pairs[n_pairs, 2] has the largest gap; with δ = 0, the largest ratio.
-
-    Pairs are ranked by lower bounds of their probabilities, which are exact where exact values are
-    short.
-    """
-    factor = ExpFactor.of(formula.epsilon)
-    first = truths.bounds(formula.path, pairs[:, 0])
-    second = truths.bounds(formula.path, pairs[:, 1])
-    worst: EventGap | None = None
-    for k, ((p, _), (q, _)) in enumerate(zip(first, second, strict=True)):
-        gap = EventGap(p, q, k, True) if compare(p, q) >= 0 else EventGap(q, p, k, False)
-        if worst is None or _is_worse(gap, worst, factor, is_ratio=formula.delta == 0):
-            worst = gap
-    assert worst is not None, "there is a pair"
-    return worst.pair
-
-
-def _is_worse(gap: EventGap, other: EventGap, factor: ExpFactor, *, is_ratio: bool) -> bool:
-    """Return whether a gap, or its ratio p/q, is larger; of infinite ratios the larger p counts."""
-    if not is_ratio:
-        return gap.exceeds(other, factor)
-    order = compare(multiply(gap.p, other.q), multiply(other.p, gap.q))
-    return order > 0 or (order == 0 and compare(gap.p, other.p) > 0)
 
 
 def _probability_example(
