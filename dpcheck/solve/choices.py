@@ -30,8 +30,8 @@ from dpcheck.limits import Limits
 from dpcheck.logic import formulas as f
 from dpcheck.records import dataclass
 from dpcheck.solve.formulas.almost_sure import progression_of_runs
+from dpcheck.solve.formulas.independent_parts import Factors
 from dpcheck.solve.formulas.product import Product, product
-from dpcheck.solve.formulas.progression import Progression
 from dpcheck.solve.formulas.terms import StrongUntil, Term, WeakUntil
 from dpcheck.solve.paths import Literals, Satisfying, term_of
 from dpcheck.solve.reachability.reach import reach_probabilities
@@ -88,7 +88,7 @@ def _complements(values: list[Number]) -> list[Number]:
 class _Steps:
     """How formulas progress through a chain; choices leave them as they are."""
 
-    def __init__(self, progression: Progression, choice: int) -> None:
+    def __init__(self, progression: Factors, choice: int) -> None:
         """Take the class of the choices."""
         self._of_states, self._choice = progression, choice
 

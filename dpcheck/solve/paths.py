@@ -39,8 +39,8 @@ from dpcheck.records import dataclass
 from dpcheck.solve.formulas import bounded_formulas
 from dpcheck.solve.formulas import terms as term_kinds
 from dpcheck.solve.formulas.almost_sure import decided, interpretation, progression_by_class
+from dpcheck.solve.formulas.independent_parts import Factors
 from dpcheck.solve.formulas.product import Product, counting, product
-from dpcheck.solve.formulas.progression import Progression
 from dpcheck.solve.formulas.terms import FALSE, TRUE, Constant, Literal, StrongUntil, Terms
 from dpcheck.solve.reachability import reach
 from dpcheck.solve.reachability.float_bounds import reach_estimates
@@ -273,7 +273,7 @@ class _Question:
             values = self._in_product(progressed, asked, formulas, self.bits)
         return [values[k] for k in back.tolist()]
 
-    def progressed(self, asked: IntArray) -> tuple[Progression, IntArray]:
+    def progressed(self, asked: IntArray) -> tuple[Factors, IntArray]:
         """Return how the term progresses from [n_asked], and the classes of states, [n_states]."""
         graph = graph_of(self.chain)
         region = reachable(graph, asked, np.ones(self.chain.n_states, np.bool_))
@@ -281,9 +281,7 @@ class _Question:
         meaning = interpretation(graph, terms, arrays, region, self.limits)
         return progression_by_class(meaning, self.term, decided(meaning, self.term), region)
 
-    def _counted(
-        self, progressed: tuple[Progression, IntArray], asked: IntArray
-    ) -> list[reach.Bounds]:
+    def _counted(self, progressed: tuple[Factors, IntArray], asked: IntArray) -> list[reach.Bounds]:
         """Return bounds for a formula whose bounded operators all run out, step by step."""
         chain, (progression, classes) = self.chain, progressed
         is_rational = chain.numerators.dtype == np.int64 or all(
@@ -300,7 +298,7 @@ class _Question:
 
     def _in_product(
         self,
-        progressed: tuple[Progression, IntArray],
+        progressed: tuple[Factors, IntArray],
         states: IntArray,
         formulas: IntArray,
         bits: int | None,

@@ -33,7 +33,7 @@ from dpcheck.exact import Number, add, compare, multiply, number, subtract, whol
 from dpcheck.logic import formulas as f
 from dpcheck.privacy.losses import sum_of
 from dpcheck.solve.formulas.almost_sure import progression_of_runs
-from dpcheck.solve.formulas.progression import ALWAYS_FORMULA, NEVER_FORMULA
+from dpcheck.solve.formulas.independent_parts import ALWAYS_FORMULA, NEVER_FORMULA
 from dpcheck.solve.paths import term_of
 
 _MAX_GROUPS = 400

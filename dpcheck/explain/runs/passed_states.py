@@ -120,7 +120,7 @@ def _formula_run(
 ) -> Run | None:
     """Return the steps of the most probable run from a state until the formula is settled so."""
     from dpcheck.check.formulas.heaviest_runs import PathRests
-    from dpcheck.solve.formulas.progression import ALWAYS_FORMULA, NEVER_FORMULA
+    from dpcheck.solve.formulas.independent_parts import ALWAYS_FORMULA, NEVER_FORMULA
 
     chain, satisfying = subject.truths.chain, subject.truths.everywhere
     rests = PathRests(chain, path, satisfying=satisfying, is_satisfying=is_satisfying)

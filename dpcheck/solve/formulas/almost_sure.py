@@ -30,8 +30,8 @@ from dpcheck.chain.graph import Graph, bottom_components, reachable, strong_comp
 from dpcheck.chain.weights.rows import indptr_of
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass
+from dpcheck.solve.formulas.independent_parts import Factors
 from dpcheck.solve.formulas.product import product
-from dpcheck.solve.formulas.progression import Progression
 from dpcheck.solve.formulas.terms import (
     FALSE,
     Conjunction,
@@ -240,7 +240,7 @@ def _sometimes(
 
 def progression_by_class(
     meaning: Interpretation, root: int, known: dict[int, Known], within: BoolArray
-) -> tuple[Progression, IntArray]:
+) -> tuple[Factors, IntArray]:
     """Return a progression for the root, and the class of each state `within`, [n_states].
 
     Two states are in one class when they decide the same subterms in the same way. `within` must
@@ -261,7 +261,7 @@ def progression_by_class(
             distinct, codes = np.unique(codes, return_inverse=True)
             n_codes = len(distinct)
     _, first, codes = np.unique(codes, return_index=True, return_inverse=True)
-    progression = Progression(meaning.terms, root, elements)
+    progression = Factors(meaning.terms, root, elements)
     for example in states[first].tolist():
         progression.add_class(
             [term for term in elements if known[term].true[example]],
@@ -274,7 +274,7 @@ def progression_by_class(
 
 def progression_of_runs(
     graph: Graph, terms: Terms, literals: list[BoolArray], root: int, ends: BoolArray
-) -> tuple[Progression, IntArray]:
+) -> tuple[Factors, IntArray]:
     """Return a progression of the root along single runs, and the class of each state, [n_states].
 
     States decide literals, [n_states] each, and the absorbing ones among them in `ends` [n_states]

@@ -33,8 +33,8 @@ from dpcheck.chain.sets import distinct, union
 from dpcheck.chain.weights.rows import ranges
 from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.records import dataclass
+from dpcheck.solve.formulas.independent_parts import ALWAYS_FORMULA, Factors
 from dpcheck.solve.formulas.product import PRODUCT, Table
-from dpcheck.solve.formulas.progression import ALWAYS_FORMULA, Progression
 from dpcheck.solve.formulas.terms import (
     Conjunction,
     Disjunction,
@@ -96,7 +96,7 @@ class Walk:
 
     chain: Chain
     classes: IntArray
-    progression: Progression
+    progression: Factors
     step: Table
     settled: Table
 
@@ -123,7 +123,7 @@ class Walk:
         return edges, self.settled.lookup(after, self.classes[targets]) * n + targets
 
 
-def walk_of(chain: Chain, classes: IntArray, progression: Progression, limits: Limits) -> Walk:
+def walk_of(chain: Chain, classes: IntArray, progression: Factors, limits: Limits) -> Walk:
     """Return a walk that minds the deadline: one step of a formula may be long."""
 
     def step(formula: int, state_class: int) -> int:

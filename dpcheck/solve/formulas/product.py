@@ -26,7 +26,7 @@ from dpcheck.chain.sets import distinct
 from dpcheck.chain.weights.rows import ranges
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.records import dataclass
-from dpcheck.solve.formulas.progression import ALWAYS_FORMULA, NEVER_FORMULA
+from dpcheck.solve.formulas.independent_parts import ALWAYS_FORMULA, NEVER_FORMULA
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -40,11 +40,6 @@ from dpcheck.solve.formulas.terms import (
     WeakUntil,
 )
 
-NEVER_FORMULA = 0
-"""The number of the formula that no path satisfies."""
-ALWAYS_FORMULA = 1
-"""The number of the formula that every path satisfies."""
-
 MAX_CONJUNCTIONS = 5_000
 """Bounds what is left of a formula: it may grow exponentially in the formula's size."""
 
@@ -64,9 +59,9 @@ class Progression:
     and to be false there, as terms.
     """
 
-    def __init__(self, terms: Terms, root: int, static: Sequence[int]) -> None:
+    def __init__(self, terms: Terms, static: Sequence[int]) -> None:
         """Give the `static` terms (in increasing order) their bits before any formula is made."""
-        self.terms, self._root = terms, root
+        self.terms = terms
         self.formulas: list[Formula] = [NEVER, ALWAYS]
         self._numbers: dict[Formula, int] = {NEVER: 0, ALWAYS: 1}
         self._bits: dict[int, int] = {}
@@ -79,7 +74,6 @@ class Progression:
         self._closures: dict[int, int] = {}
         self._reductions: dict[int, int] = {}
         self._after: dict[tuple[int, int], Formula] = {}
-        self._steps: dict[tuple[int, int], int] = {}
         self._true: list[int] = []
         self._false: list[int] = []
         for number in static:
@@ -94,13 +88,9 @@ class Progression:
             self._inherit(bit, len(self._true) - 1)
         return len(self._true) - 1
 
-    def root(self) -> int:
-        """Return the number of the whole formula."""
-        return self._number(self._formula(self._root))
-
-    def __len__(self) -> int:
-        """Return how many formulas were met."""
-        return len(self.formulas)
+    def formula(self, term: int) -> int:
+        """Return the number of the formula equal to a term."""
+        return self._number(self._formula(term))
 
     def settled(self, formula: int, state_class: int) -> int:
         """Return the formula with what the class of the first state decides put in place."""
@@ -112,14 +102,12 @@ class Progression:
 
     def step(self, formula: int, state_class: int) -> int:
         """Return the formula after a first state of the class."""
-        found = self._steps.get((formula, state_class))
-        if found is None:
-            result = NEVER
-            for part in self.formulas[formula]:
-                parts = (self._element_after(e, state_class) for e in self._members(part))
-                result = self._union(result, self._all(parts))
-            found = self._steps[formula, state_class] = self._number(result)
-        return found
+        result = NEVER
+        for part in self.formulas[formula]:
+            result = self._union(
+                result, self._all(self._element_after(e, state_class) for e in self._members(part))
+            )
+        return self._number(result)
 
     def counts(self, formula: int) -> bool:
         """Return whether a formula has a bounded operator, maybe inside of others."""
