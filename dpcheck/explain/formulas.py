@@ -7,6 +7,7 @@ from functools import cmp_to_key, reduce
 
 import numpy as np
 
+from dpcheck import exact
 from dpcheck.chain.chain import IntArray
 from dpcheck.check.decide import means
 from dpcheck.check.formulas.counterexamples import false_parts
@@ -20,13 +21,6 @@ from dpcheck.check.values.amounts import (
 from dpcheck.check.values.comparisons import as_number, least_budget
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import Amount, Counterexample, Enough, Phrase, PhrasePart
-from dpcheck.exact import (
-    Extended,
-    Number,
-    compare_epsilon,
-    exact_text,
-    excess,
-)
 from dpcheck.explain.bounds import Outside, kept_by, outside
 from dpcheck.explain.event_claims import inequality_of
 from dpcheck.explain.explanation import (
@@ -146,7 +140,7 @@ def _tight(formula: f.Private, gaps: Sequence[Gap]) -> Tight:
     """Return the least ε at the formula's δ, and the least δ at its ε, for pairs that violate."""
     worst = _worst(gaps, formula)
     epsilon = epsilon_amount(least_budget(_chances(gaps), formula.delta))
-    delta = number_amount(excess(worst.p, worst.q, formula.epsilon))
+    delta = number_amount(exact.excess(worst.p, worst.q, formula.epsilon))
     first = () if epsilon.exact == "inf" else (Enough(epsilon, "<=", "epsilon"), " or ")
     text = Phrase.of(*first, Enough(delta, "<=", "delta", is_chance=True), " would do")
     return Tight(text, epsilon, delta)
@@ -158,7 +152,7 @@ def _worst(gaps: Sequence[Gap], formula: f.Private) -> Gap:
     return reduce(lambda a, b: b if _event(b).exceeds(_event(a), factor) else a, gaps)
 
 
-def _chances(gaps: Sequence[Gap]) -> list[tuple[Number, Number]]:
+def _chances(gaps: Sequence[Gap]) -> list[tuple[exact.Number, exact.Number]]:
     return [(gap.p, gap.q) for gap in gaps]
 
 
@@ -186,7 +180,7 @@ def _least_true(subject: Subject, formula: f.Private, states: IntArray) -> Amoun
         for each in dict.fromkeys(truths.initial_alike(state) for state in states.tolist())
     ]
     found = [epsilon for epsilon in least if epsilon is not None]
-    return epsilon_amount(min(found, key=cmp_to_key(compare_epsilon))) if found else None
+    return epsilon_amount(min(found, key=cmp_to_key(exact.compare_epsilon))) if found else None
 
 
 # --- P and E -------------------------------------------------------------------------------
@@ -239,7 +233,7 @@ def explain_compared(subject: Subject, claim: claims.QuantityClaim) -> Explanati
 
 
 def _outside(
-    subject: Subject, word: str, relations: Sequence[f.Relation], values: Sequence[Extended]
+    subject: Subject, word: str, relations: Sequence[f.Relation], values: Sequence[exact.Extended]
 ) -> Outside:
     """Return which of the selected states are outside of bounds, by the values that they have."""
     known = dict(zip(subject.selected.tolist(), values, strict=True))
@@ -339,7 +333,7 @@ def _weaker(subject: Subject, part: f.StateFormula, states: IntArray) -> list[Ph
             epsilon = least_budget(_chances(gaps), part.delta)
             if epsilon is None:
                 return []
-            more = "" if part.delta == 0 else f", {exact_text(part.delta)}"
+            more = "" if part.delta == 0 else f", {exact.exact_text(part.delta)}"
             least = Enough(epsilon_amount(epsilon), "<=")
             return ["D{", least, f"{more}{text[text.index('} ') :]}"]
         case f.Not(argument=f.Private() as private):

@@ -20,6 +20,7 @@ from functools import reduce
 from flint import arb, ctx, fmpq
 
 from dpcheck.certify.scores import ScoredRun, certify_score_event
+from dpcheck.check.quantities import privacy
 from dpcheck.check.quantities.decide_quantity import between, decide_comparison, tabulated
 from dpcheck.check.quantities.grid_bounds import (
     BOUND_BITS,
@@ -39,14 +40,6 @@ from dpcheck.check.quantities.grid_bounds import (
     total,
 )
 from dpcheck.check.quantities.loss_values import Measured
-from dpcheck.check.quantities.privacy import (
-    as_comparison,
-    budget_of,
-    false_comparison,
-    quantity_text,
-    undecided_between,
-    verdict_on,
-)
 from dpcheck.check.values import amounts, verdicts
 from dpcheck.check.values.comparisons import as_number, holds
 from dpcheck.exact import DIGITS, Budget, Number, decimal
@@ -67,7 +60,7 @@ def decide_by_bounds(claim: claims.Claim, runs: Composition, limits: Limits) -> 
         case claims.QuantityComparison():
             return decide_comparison(claim, lambda side: decide_by_bounds(side, runs, limits))
         case claims.PrivacyClaim():
-            asked = as_comparison(claim)
+            asked = privacy.as_comparison(claim)
             assert isinstance(asked, claims.QuantityClaim), "dp(ε, δ) is one"
             if isinstance(asked.quantity, claims.TightDelta):
                 verdict, _ = _compared(asked, asked.quantity, runs, limits, of_quantity=False)
@@ -113,7 +106,7 @@ def _decide_quantity(
     word = quantity.word if isinstance(quantity, claims.LossQuantity) else ""
     amount = Measured(found, None, is_loss=word != "zcdp").amount(DIGITS)
     names = runs.names_of(direction)
-    verdict = verdict_on(claim, quantity_text(quantity), found, amount, names)
+    verdict = privacy.verdict_on(claim, privacy.quantity_text(quantity), found, amount, names)
     is_epsilon = isinstance(quantity, claims.TightEpsilon)
     if is_epsilon and isinstance(verdict, verdicts.Violated):
         assert isinstance(claim, claims.QuantityClaim), "a value is not violated"
@@ -253,9 +246,11 @@ def _compared(
 
     Else than `of_quantity`, the claim was dp(ε, δ), and its counterexample speaks of the event.
     """
-    name, directions = quantity_text(quantity), concerned(quantity, runs)
+    name, directions = privacy.quantity_text(quantity), concerned(quantity, runs)
     if not directions:
-        return verdict_on(claim, name, 0, amounts.number_amount(0), ()), amounts.number_amount(0)
+        return privacy.verdict_on(
+            claim, name, 0, amounts.number_amount(0), ()
+        ), amounts.number_amount(0)
     bound = ball_of(claim.bound, BOUND_BITS)
 
     def sign(found: Bounds) -> int | None:
@@ -270,7 +265,7 @@ def _compared(
     found = refined(quantity, directions, delta, lambda bounds: sign(bounds) is not None, limits)
     amount, decided = amounts.bounds_amount(*ends_of(quantity, found)), sign(found)
     if decided is None:
-        return undecided_between(name, claim.bound, amount, found.limit), None
+        return privacy.undecided_between(name, claim.bound, amount, found.limit), None
     if holds(claim.comparison, decided):
         return verdicts.Holds(), amount
     has_pair = decided > 0 or isinstance(quantity, claims.LossQuantity)
@@ -295,7 +290,7 @@ def _violated(
     of_quantity: bool,
 ) -> verdicts.Violated:
     """Return a violation with an event that shows it, of ε or δ that `is_more` than claimed."""
-    budget, example = budget_of(claim), None
+    budget, example = privacy.budget_of(claim), None
     if is_more and budget is not None and budget[0].sign() >= 0:
         tight = claims.TightDelta(budget[0], claim.span)
         example = _shown_event(tight, direction, runs, budget[1], limits)
@@ -339,9 +334,9 @@ def _plain_example(
 ) -> verdicts.Counterexample:
     """Return what a claim says and the end of the bounds that says otherwise."""
     if amount.enclosure is None:
-        return false_comparison(name, claim, amount, states=names)
+        return privacy.false_comparison(name, claim, amount, states=names)
     end = amount.enclosure[0 if sign > 0 else 1]
-    return false_comparison(
+    return privacy.false_comparison(
         name, claim, verdicts.Amount(end, end), ">=" if sign > 0 else "<=", names
     )
 
