@@ -18,17 +18,7 @@ from dpcheck.chain.chain import IntArray
 from dpcheck.chain.sets import distinct
 from dpcheck.check.all_values.pieces import Function
 from dpcheck.check.all_values.rows import ZERO, PolynomialRows, growth_on
-from dpcheck.exact import Number
-from dpcheck.exact.roots import (
-    Region,
-    distinct_roots,
-    everywhere,
-    joined,
-    samples,
-    sign_at,
-    where_above,
-    where_sign,
-)
+from dpcheck.exact import Number, roots
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass, field
 
@@ -46,19 +36,19 @@ class WorstSets:
     growth: tuple[Number, int]
     sides: tuple[Sides, ...]
 
-    def where_above(self, delta: Number, *, or_equal: bool = False) -> Region:
+    def where_above(self, delta: Number, *, or_equal: bool = False) -> roots.Region:
         """Return where some sum is above δ, or equal to it."""
         line, rows = self.rows.line, self.rows
         above, below = line.polynomials(delta)
         growth = growth_on(line, self.growth)
-        regions = [everywhere(False, line.low, line.high)]
+        regions = [roots.everywhere(False, line.low, line.high)]
         for p, q in self.sides:
             rest = below * p - above * rows.denominator  # against e^ε q, times below
             ends = line.low, line.high
-            regions.append(where_above(rest, below * q, growth, *ends, or_equal=or_equal))
+            regions.append(roots.where_above(rest, below * q, growth, *ends, or_equal=or_equal))
             if regions[-1].is_everything:
                 return regions[-1]
-        return joined(or_, regions)
+        return roots.joined(or_, regions)
 
     def functions(self) -> list[Function]:
         """Return P(S) - e^ε Q(S), as p - 0 e^ε over d where e^ε is a rational function."""
@@ -92,24 +82,24 @@ class _Search:
 
     rows: PolynomialRows
     growth: tuple[Number, int]
-    known: dict[tuple[int, int, int], tuple[fmpz_poly, Region]] = field(default_factory=dict)
+    known: dict[tuple[int, int, int], tuple[fmpz_poly, roots.Region]] = field(default_factory=dict)
 
     def cells(self, first: list[int], second: list[int]) -> Iterator[Sides]:
         """Yield P(S) and Q(S) for the worst set of every cell of one pair of rows."""
         members, line = self.rows.members, self.rows.line
         found = [self._where(s, *each) for s, each in enumerate(zip(first, second, strict=True))]
-        ends = distinct_roots(root for _, region in found for root in region.ends)
-        for x in samples(ends, line.low, line.high):
-            chosen = [s for s, (g, _) in enumerate(found) if sign_at(g, x) > 0]
+        ends = roots.distinct_roots(root for _, region in found for root in region.ends)
+        for x in roots.samples(ends, line.low, line.high):
+            chosen = [s for s, (g, _) in enumerate(found) if roots.sign_at(g, x) > 0]
             p = sum((members[s][first[s]] for s in chosen), ZERO)
             yield p, sum((members[s][second[s]] for s in chosen), ZERO)
 
-    def _where(self, s: int, i: int, j: int) -> tuple[fmpz_poly, Region]:
+    def _where(self, s: int, i: int, j: int) -> tuple[fmpz_poly, roots.Region]:
         if (s, i, j) not in self.known:
             line = self.rows.line
             f, g, n = growth_on(line, self.growth)
             p, q = self.rows.members[s][i], self.rows.members[s][j]
             difference = g * p**n - f * q**n
-            region = where_sign(difference, (1,), line.low, line.high)
+            region = roots.where_sign(difference, (1,), line.low, line.high)
             self.known[s, i, j] = difference, region
         return self.known[s, i, j]

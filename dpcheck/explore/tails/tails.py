@@ -18,16 +18,7 @@ from dpcheck.chain.arrays import marked
 from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.chain.sets import distinct_rows
 from dpcheck.exact import ExpNumber, Number, Rational, ceil, compare, floor, multiply
-from dpcheck.explore.tails.laws import (
-    NO_LEVELS,
-    Levels,
-    Place,
-    Ratios,
-    places,
-    resolved,
-    with_level,
-    without,
-)
+from dpcheck.explore.tails import laws
 from dpcheck.explore.tails.wide import Wide
 from dpcheck.explore.values.codes import FALSE, FIRST_FAULT, PLAIN, UNASSIGNED, ValueTable
 from dpcheck.explore.values.evaluate import Frame, evaluated
@@ -60,7 +51,7 @@ class Window:
     low: int = 1
     high: int = 0
     margin: int = 0
-    ratios: Ratios = ()
+    ratios: laws.Ratios = ()
 
     @property
     def shown(self) -> tuple[int, int]:
@@ -121,10 +112,10 @@ class Tail:
     people, and None where it cannot be told. Tails with equal levels are one tail.
     """
 
-    levels: Levels = field(default_factory=lambda: NO_LEVELS)
+    levels: laws.Levels = field(default_factory=lambda: laws.NO_LEVELS)
     seen: tuple[Seen, ...] = ()
 
-    def after(self, place: Place) -> Tail:
+    def after(self, place: laws.Place) -> Tail:
         """Return the tail when a new number has come to a place."""
         k, n = place.level - 1, len(self.seen)
         seen = [
@@ -140,11 +131,11 @@ class Tail:
         """Return the tail with levels at some codes, ascending, and no others."""
         levels, seen = self.levels, dict(zip(self.levels.codes, self.seen, strict=True))
         for code in reversed(kept):  # those below keep their codes
-            levels = levels if code in seen else with_level(levels, code)
+            levels = levels if code in seen else laws.with_level(levels, code)
         every = sorted({*seen, *kept})
         for level in range(len(every), 0, -1):
             if every[level - 1] not in kept:
-                levels = without(levels, level)
+                levels = laws.without(levels, level)
         return Tail(levels, tuple(seen.get(code) for code in kept))
 
 
@@ -197,7 +188,7 @@ class TailStates:
             self.states.append(state)
         return found
 
-    def shown(self, state: int, step: int, others: Sequence[int]) -> Levels | None:
+    def shown(self, state: int, step: int, others: Sequence[int]) -> laws.Levels | None:
         """Return the law of a number that is so many steps beyond the window.
 
         None if others that are still live are beyond the same end.
@@ -213,7 +204,7 @@ class TailStates:
         before = self.states[state]
         self.ratios.setdefault(span, set()).add(ratio)
         tail, found, sign = before.beyond(is_above=is_above), [], 1 if is_above else -1
-        for place in places(tail.levels, ratio):
+        for place in laws.places(tail.levels, ratio):
             after, codes = tail.after(place), list(place.levels.codes)
             code = codes[place.level - 1] if place.is_shared else codes.pop(place.level - 1)
             moved = _moved(tail.levels.codes, codes, sign)
@@ -231,7 +222,7 @@ class TailStates:
         nothing changes the code is no arrival.
         """
         before = (self.states[state].above, self.states[state].below)
-        found: list[tuple[tuple[Levels, Levels], Number]] = [
+        found: list[tuple[tuple[laws.Levels, laws.Levels], Number]] = [
             ((before[0].levels, before[1].levels), 1)
         ]
         for code, way in starts:
@@ -255,11 +246,11 @@ class TailStates:
     def _resolved(
         self,
         before: tuple[Tail, Tail],
-        ends: tuple[Levels, Levels],
+        ends: tuple[laws.Levels, laws.Levels],
         code: int,
         way: int,
         reach: int,
-    ) -> Iterator[tuple[tuple[Levels, Levels], Number]]:
+    ) -> Iterator[tuple[tuple[laws.Levels, laws.Levels], Number]]:
         """Yield what both ends may be, with probabilities, as seen from one number."""
         low, high = self.window.low, self.window.high
         side, step = (0 if way > 0 else 1), 1
@@ -270,8 +261,8 @@ class TailStates:
             level = before[side].levels.codes.index(code - high if code > high else low - code)
             step = way if code > high else -way
             gap = level + (step > 0)
-        for one, chance, rest in resolved(ends[side], gap, reach, step):
-            others = resolved(ends[1 - side], 0, rest - (high - low) if step < 0 else 0, 1)
+        for one, chance, rest in laws.resolved(ends[side], gap, reach, step):
+            others = laws.resolved(ends[1 - side], 0, rest - (high - low) if step < 0 else 0, 1)
             for other, mass, _ in others:
                 yield (other, one) if side else (one, other), multiply(chance, mass)
 
@@ -401,7 +392,7 @@ class Tails:
 
     def shown_laws(
         self, group: int, codes: IntArray, frame: Frame, live: Sequence[str]
-    ) -> list[tuple[IntArray, bool, Levels | None]]:
+    ) -> list[tuple[IntArray, bool, laws.Levels | None]]:
         """Return rows that show numbers beyond the window: whether above, and their law there.
 
         codes [n_rows] are those of the numbers; the law is None where live ones depend on it.

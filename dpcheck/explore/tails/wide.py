@@ -13,6 +13,7 @@ from typing import Final, assert_never
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.structure import ComputedWithUnbounded
 from dpcheck.explore.values.mistakes import spoken
+from dpcheck.model import program
 from dpcheck.model.distributions import DISTRIBUTIONS
 from dpcheck.model.expressions import (
     Apply,
@@ -25,27 +26,6 @@ from dpcheck.model.expressions import (
     Logic,
     Var,
     reads,
-)
-from dpcheck.model.program import (
-    Assign,
-    AssignCell,
-    Branch,
-    Branches,
-    ChooseDistribution,
-    Distribution,
-    Fail,
-    Forget,
-    LetDistribution,
-    Node,
-    Output,
-    Parametric,
-    Policy,
-    Sample,
-    Stop,
-    Unbounded,
-    Unpack,
-    Weighted,
-    unbounded_policy,
 )
 from dpcheck.records import dataclass
 from dpcheck.source import Span
@@ -88,13 +68,16 @@ def _group_of(name: str, groups: tuple[tuple[str, ...], ...]) -> int:
     return next(k for k, names in enumerate(groups) if name in names)
 
 
-def wide_uses(nodes: tuple[Node, ...]) -> tuple[Wide, list[Mistake]]:
+def wide_uses(nodes: tuple[program.Node, ...]) -> tuple[Wide, list[Mistake]]:
     """Return what a mechanism does with numbers without bounds, and what it may not do.
 
     Every wide variable is drawn without bounds, or a copy of one that is; without such a draw
     there is none, and all that is said of them is empty.
     """
-    if not any(isinstance(node, Sample) and unbounded_policy(node.distribution) for node in nodes):
+    if not any(
+        isinstance(node, program.Sample) and program.unbounded_policy(node.distribution)
+        for node in nodes
+    ):
         return Wide((), {}, {}, {}, {}, {}, frozenset()), []
     drawn: dict[str, Span | None] = {}
     n_known = -1
@@ -123,7 +106,7 @@ def wide_uses(nodes: tuple[Node, ...]) -> tuple[Wide, list[Mistake]]:
     return wide, [mistake for one in uses for mistake in one.mistakes]
 
 
-def with_numbers_revealed(nodes: tuple[Node, ...], wide: Wide) -> tuple[Node, ...]:
+def with_numbers_revealed(nodes: tuple[program.Node, ...], wide: Wide) -> tuple[program.Node, ...]:
     """Return the nodes where a wide number is drawn once more before it is output.
 
     What is drawn, by the distribution `reveal`, is its value in the window, or that it is beyond.
@@ -132,24 +115,24 @@ def with_numbers_revealed(nodes: tuple[Node, ...], wide: Wide) -> tuple[Node, ..
     drawn: dict[str, Span | None] = {name: None for names in wide.groups for name in names}
     for k in sorted(wide.showing):
         node = nodes[k]
-        assert isinstance(node, Output), "only outputs show"
+        assert isinstance(node, program.Output), "only outputs show"
         parts: dict[str, Expr] = {}
         value = _in_parts(node.value, parts, k)
         shown = {name for name, part in parts.items() if _Uses(drawn).holds(part)}
         after = len(result)
-        result.append(Output(value, node.next, node.span))
+        result.append(program.Output(value, node.next, node.span))
         for name in sorted(parts, key=shown.__contains__, reverse=True):  # wide ones last
             if name in shown:
-                reveal = Parametric("reveal", (parts[name],), None, node.span)
-                result.append(Sample(name, reveal, None, after, node.span))
+                reveal = program.Parametric("reveal", (parts[name],), None, node.span)
+                result.append(program.Sample(name, reveal, None, after, node.span))
             else:
-                result.append(Assign(name, parts[name], None, after, node.span))
+                result.append(program.Assign(name, parts[name], None, after, node.span))
             after = len(result) - 1
-        result[k] = Branch(Const(True, node.span), after, after, False, node.span)
+        result[k] = program.Branch(Const(True, node.span), after, after, False, node.span)
     return tuple(result)
 
 
-def with_sums_resolved(nodes: tuple[Node, ...], wide: Wide) -> tuple[Node, ...]:
+def with_sums_resolved(nodes: tuple[program.Node, ...], wide: Wide) -> tuple[program.Node, ...]:
     """Return the nodes where gaps between wide numbers are resolved before these are in sums.
 
     What is drawn, by the distribution `resolve`, is how far they are apart, as far as sums tell. It
@@ -159,12 +142,12 @@ def with_sums_resolved(nodes: tuple[Node, ...], wide: Wide) -> tuple[Node, ...]:
     for k, sums in wide.sums.items():
         node, after = nodes[k], len(result)
         result.append(node)
-        stays = Const(not isinstance(node, Branch | Output), node.span)
+        stays = Const(not isinstance(node, program.Branch | program.Output), node.span)
         for moved, *added in sums.values():
-            resolve = Parametric("resolve", (moved, stays, *added), None, node.span)
-            result.append(Sample(f"apart~{k}", resolve, None, after, node.span))
+            resolve = program.Parametric("resolve", (moved, stays, *added), None, node.span)
+            result.append(program.Sample(f"apart~{k}", resolve, None, after, node.span))
             after = len(result) - 1
-        result[k] = Branch(Const(True, node.span), after, after, False, node.span)
+        result[k] = program.Branch(Const(True, node.span), after, after, False, node.span)
     return tuple(result)
 
 
@@ -212,29 +195,29 @@ class _Uses:
 
     # --- nodes -----------------------------------------------------------------------------
 
-    def node(self, node: Node) -> None:
+    def node(self, node: program.Node) -> None:
         """Read a node."""
         match node:
-            case Assign(target=target, value=value, within=within):
+            case program.Assign(target=target, value=value, within=within):
                 self._assigned((target,), value, within)
-            case AssignCell(cells=cells, index=index, value=value, within=within):
+            case program.AssignCell(cells=cells, index=index, value=value, within=within):
                 self.narrow(index, "an index")
                 self._assigned(cells, value, within)
-            case Unpack(targets=targets, value=value):
+            case program.Unpack(targets=targets, value=value):
                 self.narrow(value, "`(a, b) := ...`")
                 wide = self.drawn.keys() & set(targets)
                 self.touched |= wide
                 if wide:
                     self._guard(value)
-            case Sample(target=target, distribution=distribution, within=within):
+            case program.Sample(target=target, distribution=distribution, within=within):
                 self._drawn(target, distribution, within)
-            case Branch(condition=condition):
+            case program.Branch(condition=condition):
                 self.narrow(condition, "`if`")
-            case Output(value=value):
+            case program.Output(value=value):
                 self.shows = self._shown(value)
-            case Forget(targets=targets):
+            case program.Forget(targets=targets):
                 self.touched |= self.drawn.keys() & set(targets)
-            case Stop() | Fail():
+            case program.Stop() | program.Fail():
                 pass
             case _:
                 assert_never(node)
@@ -255,9 +238,9 @@ class _Uses:
             if not names:
                 self._guard(value)
 
-    def _drawn(self, target: str, distribution: Distribution, within: Expr | None) -> None:
+    def _drawn(self, target: str, distribution: program.Distribution, within: Expr | None) -> None:
         """Read `target ~ distribution`."""
-        names, policy = self._distribution(distribution), unbounded_policy(distribution)
+        names, policy = self._distribution(distribution), program.unbounded_policy(distribution)
         if policy is not None:
             self.drawn.setdefault(target, policy.span)
         elif names:
@@ -270,10 +253,12 @@ class _Uses:
         self.touched.add(target)
         self.joined.append(names | {target})
 
-    def _distribution(self, distribution: Distribution) -> Names:
+    def _distribution(self, distribution: program.Distribution) -> Names:
         """Return the wide variables of which a result may be a copy."""
         match distribution:
-            case Parametric(word=word, arguments=arguments, policy=Unbounded(), span=span):
+            case program.Parametric(
+                word=word, arguments=arguments, policy=program.Unbounded(), span=span
+            ):
                 for argument in arguments:
                     self.narrow(argument, "noise")
                 n_parameters = len(DISTRIBUTIONS[word].parameters)
@@ -282,35 +267,35 @@ class _Uses:
                     center = Apply("+", (center, each), span)
                 self._guard(center)
                 return NONE
-            case Parametric(word="resolve", arguments=(Apply(args=moved), *_)):
+            case program.Parametric(word="resolve", arguments=(Apply(args=moved), *_)):
                 self.arrives = NONE.union(*map(self.holds, moved))
                 return NONE
-            case Parametric(word="reveal", arguments=(argument,)):
+            case program.Parametric(word="reveal", arguments=(argument,)):
                 self.reveals = self._together((argument,))
                 return NONE
-            case Parametric(arguments=arguments, policy=policy):
-                bounds = (policy.lo, policy.hi) if isinstance(policy, Policy) else ()
+            case program.Parametric(arguments=arguments, policy=policy):
+                bounds = (policy.lo, policy.hi) if isinstance(policy, program.Policy) else ()
                 for part in (*arguments, *bounds):
                     self.narrow(part, "a distribution")
                 return NONE
-            case Branches(branches=branches):
+            case program.Branches(branches=branches):
                 for _, weight in branches:
                     self.narrow(weight, "a probability")
                 return self._together([value for value, _ in branches])
-            case Weighted(domain=domain, where=where, value=value, weight=weight):
+            case program.Weighted(domain=domain, where=where, value=value, weight=weight):
                 for part in (domain, *(() if where is None else (where,)), value, weight):
                     self.narrow(part, "a distribution")
                 return NONE
-            case LetDistribution(name=name, value=value, body=body):
+            case program.LetDistribution(name=name, value=value, body=body):
                 self._bound[name] = self.holds(value)
                 self._context.append(Let(name, value, value, distribution.span))
                 found = self._distribution(body)
                 self._context.pop()
                 return found
-            case ChooseDistribution(condition=condition, then=then, orelse=orelse):
+            case program.ChooseDistribution(condition=condition, then=then, orelse=orelse):
                 self.narrow(condition, "`if`")
                 names = self._distribution(then) | self._distribution(orelse)
-                if names and unbounded_policy(distribution) is not None:
+                if names and program.unbounded_policy(distribution) is not None:
                     self._refuse("`if` between noise and what was drawn", names, distribution.span)
                 return names
         assert_never(distribution)
