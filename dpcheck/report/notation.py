@@ -35,7 +35,7 @@ from dpcheck.check.values.verdicts import (
 )
 from dpcheck.report.characters import visible
 
-_LONGEST = 60
+LONGEST = 60
 """Characters of the longest number that is shown exactly."""
 _LONGEST_EQUATION = 300
 """Three lines of a terminal; nobody reads more of a polynomial."""
@@ -55,7 +55,7 @@ _SEQUENCE_SHOWN = 600
 """Characters of one sequence."""
 
 _LONG_NUMBER = re.compile(
-    rf"(?:(?<= )= )?(?:(?<![\w.])|(?<=\.\.))(-?\d[\d/]{{{_LONGEST},}})(?!\w|\.\d)"
+    rf"(?:(?<= )= )?(?:(?<![\w.])|(?<=\.\.))(-?\d[\d/]{{{LONGEST},}})(?!\w|\.\d)"
 )
 _RATIONAL = re.compile(r"-?\d+(/\d+)?")
 _UNREADABLE = re.compile(r"\^\(|ln\(.*exp")
@@ -76,7 +76,7 @@ def amount_text(amount: Amount, digits: int = _DIGITS_SHOWN) -> str:
     exact = amount.exact
     if exact in (amount.decimal, "inf") or _is_interval(amount):
         return exact
-    if len(exact) > _LONGEST:
+    if len(exact) > LONGEST:
         return f"≈ {_rounded(amount.decimal, digits)} (exact: {_length(exact)})"
     short = _rounded(amount.decimal, digits)
     return exact if exact == short else f"{exact} {'=' if _is_same(exact, short) else '≈'} {short}"
@@ -96,24 +96,17 @@ def amount_object(amount: Amount) -> dict[str, object]:
     return {**made, "decimal": amount.decimal}
 
 
-def short_text(amount: Amount) -> str:
-    """Return an amount exactly where it can be read, else as a decimal: for inequalities.
-
-    >>> short_text(Amount("1/3", "0.33333333333333333")), short_text(Amount("7" * 99, "7.7e98"))
-    ('1/3', '≈ 7.7e+98')
-    """
-    return _exact_up_to(_LONGEST, amount)
-
-
-def number_text(amount: Amount) -> str:
-    """Return what the cell of a table shows: an exact number where it is short, else a decimal.
+def number_text(amount: Amount, longest: int = LONGEST_IN_TABLE) -> str:
+    """Return an exact number where it is short, as in a table's cell, else a decimal.
 
     >>> number_text(Amount("3/4", "0.75"))
     '3/4'
     >>> number_text(Amount("161/648000", "0.00024845679012345679"))
     '≈ 0.0002484568'
     """
-    return _exact_up_to(LONGEST_IN_TABLE, amount)
+    if len(amount.exact) <= longest and not _is_interval(amount):
+        return amount.exact
+    return amount.decimal if amount.decimal == "inf" else f"≈ {_rounded(amount.decimal)}"
 
 
 def readable(amount: Amount, longest: int = 24) -> str:
@@ -125,7 +118,7 @@ def readable(amount: Amount, longest: int = 24) -> str:
     """
     is_decimal = amount.exact == amount.decimal and len(amount.exact) < 10
     is_short = is_decimal or len(amount.exact) <= longest
-    return amount_text(amount) if is_short else _exact_up_to(0, amount)
+    return amount_text(amount) if is_short else number_text(amount, 0)
 
 
 def shortened(text: str) -> str:
@@ -180,7 +173,7 @@ def requirement_text(requirement: Phrase, sides: Sides | None) -> str:
     """
     if sides is None:
         return phrase_text(requirement)
-    return f"{_written(requirement, short_text)}{_fact(sides)}"
+    return f"{_written(requirement, partial(number_text, longest=LONGEST))}{_fact(sides)}"
 
 
 def _fact(sides: Sides) -> str:
@@ -245,16 +238,10 @@ def _part_text(part: PhrasePart, written: Callable[[Amount], str]) -> str:
             return shortened(visible(part))
 
 
-def _exact_up_to(longest: int, amount: Amount) -> str:
-    if len(amount.exact) <= longest and not _is_interval(amount):
-        return amount.exact
-    return amount.decimal if amount.decimal == "inf" else f"≈ {_rounded(amount.decimal)}"
-
-
 def _is_interval(amount: Amount) -> bool:
     """Return whether the text is an enclosure, whose ends are decimals already."""
     ends = amount.enclosure
-    return ends is not None and amount.exact.startswith("in [") and len(ends[0]) <= _LONGEST
+    return ends is not None and amount.exact.startswith("in [") and len(ends[0]) <= LONGEST
 
 
 def _rounded(decimal: str, digits: int = _DIGITS_SHOWN, side: str = "") -> str:

@@ -190,7 +190,11 @@ def _probabilities(failing: explanation.Inequality, left: Amount) -> str:
             return p
         text = f"{p} against {notation.readable(failing.q, longest)}"
         slack = failing.slack
-        more = "" if slack is None or slack.exact == "0" else f" and {notation.short_text(slack)}"
+        more = (
+            ""
+            if slack is None or slack.exact == "0"
+            else f" and {notation.number_text(slack, notation.LONGEST)}"
+        )
         allowed = "" if failing.allowed is None else notation.readable(failing.allowed, growth)
         if failing.ratio is None or failing.ratio.exact == "inf":
             return text + (f": allowed {allowed} times that{more}" if allowed else "")

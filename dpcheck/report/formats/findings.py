@@ -209,7 +209,7 @@ def _why(answer: Answer, found: Counterexample) -> str:
         f"from {notation.shortened(visible(state))} ({notation.amount_text(amount)})"
         for state, amount in zip(states, probabilities, strict=True)
     )
-    times = notation.short_text(ratio)
+    times = notation.number_text(ratio, notation.LONGEST)
     said = f"`{notation.event_text(event)}` is {times} times as likely {left} as {right}"
     if shown is not None and shown.tight is not None:
         said += f"; tight: {notation.phrase_text(shown.tight.text)}"
