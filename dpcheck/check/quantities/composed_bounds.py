@@ -62,12 +62,8 @@ def decide_by_bounds(claim: claims.Claim, runs: Composition, limits: Limits) -> 
         case claims.PrivacyClaim():
             asked = privacy.as_comparison(claim)
             assert isinstance(asked, claims.QuantityClaim), "dp(ε, δ) is one"
-            if isinstance(asked.quantity, claims.TightDelta):
-                verdict, _ = _compared(asked, asked.quantity, runs, limits, of_quantity=False)
-            else:
-                pure = _decide_quantity(asked, asked.quantity, runs, limits, of_quantity=False)
-                verdict = pure.verdict
-            return verdicts.Outcome(verdict, runs.seen.coverage())
+            found = _decide_quantity(asked, asked.quantity, runs, limits, of_quantity=False)
+            return verdicts.Outcome(found.verdict, runs.seen.coverage())
         case claims.QuantityClaim(quantity=quantity) | claims.QuantityValue(quantity=quantity):
             return _decide_quantity(claim, quantity, runs, limits)
         case _:
@@ -82,7 +78,7 @@ def _decide_quantity(
     *,
     of_quantity: bool = True,
 ) -> verdicts.Outcome:
-    """Return the outcome of a claim about a quantity; else than `of_quantity`, it was dp(ε)."""
+    """Return the outcome of a claim about a quantity; else than `of_quantity`, it was dp(ε, δ)."""
     coverage = runs.seen.coverage()
     if isinstance(quantity, claims.LossQuantity) and quantity.word == "total_variation":
         quantity = claims.TightDelta(Budget.of(0), quantity.span)
@@ -99,7 +95,7 @@ def _decide_quantity(
             if isinstance(claim, claims.QuantityValue):
                 value, beside = _enclosed_value(quantity, runs, limits)
                 return verdicts.Outcome(value, coverage, (), value.amount, beside)
-            verdict, amount = _compared(claim, quantity, runs, limits)
+            verdict, amount = _compared(claim, quantity, runs, limits, of_quantity=of_quantity)
             return verdicts.Outcome(verdict, coverage, (), amount)
         case _:
             found, direction = _sum(quantity, runs)
@@ -107,8 +103,7 @@ def _decide_quantity(
     amount = Measured(found, None, is_loss=word != "zcdp").amount(DIGITS)
     names = runs.names_of(direction)
     verdict = privacy.verdict_on(claim, privacy.quantity_text(quantity), found, amount, names)
-    is_epsilon = isinstance(quantity, claims.TightEpsilon)
-    if is_epsilon and isinstance(verdict, verdicts.Violated):
+    if isinstance(verdict, verdicts.Violated) and isinstance(quantity, claims.TightEpsilon):
         assert isinstance(claim, claims.QuantityClaim), "a value is not violated"
         is_finite = found is not None
         where = "with the largest loss in every run" if is_finite else "possible on one side only"
@@ -240,7 +235,7 @@ def _compared(
     runs: Composition,
     limits: Limits,
     *,
-    of_quantity: bool = True,
+    of_quantity: bool,
 ) -> tuple[verdicts.Verdict, verdicts.Amount | None]:
     """Decide whether ε(δ) or δ(ε) compares with the bound as claimed; return its bounds too.
 
