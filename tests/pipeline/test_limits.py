@@ -3,9 +3,11 @@
 import contextlib
 import gc
 import itertools
+import re
 import sys
 import time
 import traceback
+from pathlib import Path
 
 import pytest
 
@@ -52,6 +54,14 @@ def test_every_phase_looks_at_the_clock(path, monkeypatch):
     assert verdicts(path) == ["Holds"]
     phases = {"check_time", "acyclic", "_eliminated", "backward_rows"}
     assert seen >= phases | {"_neighbors", "complete_evidence", "blocks_of"}
+
+
+def test_how_far_the_work_got_is_told_in_words():
+    files = Path(dpcheck.__file__).parent.rglob("*.py")
+    calls = r'(?:check_time|LimitReached|too_large)\(\s*f?"([^"]*)"'
+    told = [each for file in files for each in re.findall(calls, file.read_text("utf-8"))]
+    assert len(told) > 50
+    assert not [each for each in told if "_" in re.sub(r"\{[^}]*\}", "", each)]
 
 
 def test_a_deadline_at_any_look_leaves_the_claim_undecided(path, monkeypatch):

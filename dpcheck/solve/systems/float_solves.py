@@ -114,7 +114,7 @@ def float_solve(matrix: Any, limits: Limits) -> FloatSolve:  # noqa: ANN401
     def solve(right: FloatArray, limits: Limits) -> FloatArray:
         shuffled, found = right[order], np.empty(len(right))
         for block in reversed(blocks):
-            limits.check_time(f"float_solve the values of {len(right)} states")
+            limits.check_time(f"guessing the values of {len(right)} states")
             here = shuffled[block.first : block.end]
             if block.beyond is not None:
                 here = here - block.beyond @ found[block.end :]
