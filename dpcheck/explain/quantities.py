@@ -42,6 +42,7 @@ from dpcheck.explain.runs.traced_run import first_traced
 from dpcheck.explain.subject import Subject
 from dpcheck.limits import Limits
 from dpcheck.logic.claims import LeastError, LossQuantity
+from dpcheck.privacy.losses import sum_of
 from dpcheck.records import replace
 
 Shown = TypeVar("Shown")
@@ -93,28 +94,21 @@ def explain_losses(
     found = named_block(subject.chain, subject.selected, names, limits) if len(names) == 2 else None
     if found is None:
         return None
-    outputs = weighed(*found)
-    remark = _remark(quantity, outputs, found[1], found[0], names)
-    return Explanation(Neighbors(names[0], names[1]), remarks=(remark,))
+    pair = Neighbors(names[0], names[1])
+    return Explanation(pair, remarks=(_remark(quantity, *found, names),))
 
 
 def _remark(
-    quantity: LossQuantity,
-    outputs: Sequence[Weighed],
-    block: Block,
-    evidence: TableEvidence,
-    names: tuple[str, ...],
+    quantity: LossQuantity, evidence: TableEvidence, block: Block, names: tuple[str, ...]
 ) -> Remark:
     """Return which outputs a quantity comes from."""
     argument = quantity.arguments[0] if quantity.arguments else None
+    outputs = weighed(evidence, block)
     match quantity.word:
-        case "renyi":
-            is_short = isinstance(argument, int) and argument <= _MAX_ORDER
-            shared = _shares(outputs, argument) if isinstance(argument, int) and is_short else None
-            return shared or _losses(outputs)
+        case "renyi" if isinstance(argument, int) and argument <= _MAX_ORDER:
+            return _shares(outputs, argument)
         case "posterior_max" | "posterior_min" as word:
-            assert argument is not None, "a posterior has a prior"
-            assert not isinstance(argument, Budget), "a prior is a number"
+            assert isinstance(argument, Number), "a prior is a number"
             return _posterior(outputs, argument, names, is_largest=word == "posterior_max")
         case "loss_tail":
             assert isinstance(argument, Budget), "the argument of a tail is a budget"
@@ -156,7 +150,7 @@ def loss_text(ratio: Number) -> str:
     return f"-{exact_text(log(divide(1, ratio)))}" if is_gain else exact_text(log(ratio))
 
 
-def _shares(outputs: Sequence[Weighed], order: int) -> Remark | None:
+def _shares(outputs: Sequence[Weighed], order: int) -> Remark:
     """Return the shares of outputs in Σ p^a q^(1-a)."""
     terms: list[tuple[Number, verdicts.OutputSequence]] = []
     total: Number = 0
@@ -236,10 +230,7 @@ def explain_error(
 
 def _further(law: Mapping[Number, Number], bound: Number) -> Number:
     """Return the probability of an error above a bound, or of none that is finite."""
-    rest: Number = 1
-    for error, p in law.items():
-        rest = subtract(rest, p) if compare(error, bound) <= 0 else rest
-    return rest
+    return subtract(1, sum_of(p for error, p in law.items() if compare(error, bound) <= 0))
 
 
 def run_from(subject: Subject, shown: verdicts.OutputSequence, state: int) -> TracedRun | None:

@@ -157,10 +157,10 @@ def phrase_text(phrase: Phrase, written: Callable[[Amount], str] | None = None) 
     'between ≈ 0.2500000001 (exact: 99 digits) and ≈ 0.2500000002 (exact: 99 digits)'
     """
     if written is not None:
-        return _written(phrase, written)
+        return phrase.written(partial(_part_text, written=written))
     amounts = [part for part in phrase.parts if isinstance(part, Amount)]
     digits = _digits_apart([amount for amount in amounts if amount.param is None])
-    text = _written(phrase, partial(amount_text, digits=digits or _ALL_DIGITS))
+    text = phrase_text(phrase, partial(amount_text, digits=digits or _ALL_DIGITS))
     return text if digits else f"{text} {_ALIKE}"
 
 
@@ -173,7 +173,7 @@ def requirement_text(requirement: Phrase, sides: Sides | None) -> str:
     """
     if sides is None:
         return phrase_text(requirement)
-    return f"{_written(requirement, partial(number_text, longest=LONGEST))}{_fact(sides)}"
+    return f"{phrase_text(requirement, partial(number_text, longest=LONGEST))}{_fact(sides)}"
 
 
 def _fact(sides: Sides) -> str:
@@ -220,10 +220,6 @@ def enough_text(found: Enough, written: Callable[[Amount], str]) -> str:
         return f"{found.name}{f' = {amount.exact}' if is_exact else ''} {found.side} {bound}"
     exact = f"({amount.exact})" if " " in amount.exact else amount.exact
     return exact if is_exact else bound
-
-
-def _written(phrase: Phrase, written: Callable[[Amount], str]) -> str:
-    return phrase.written(partial(_part_text, written=written))
 
 
 def _part_text(part: PhrasePart, written: Callable[[Amount], str]) -> str:
@@ -354,7 +350,7 @@ def event_text(event: ShownEvent, room: int | None = None, n_all: int = 0) -> st
     '{ a; b, then c }'
     """
     if isinstance(event, Phrase):
-        return phrase_text(event) if room is None else _written(event, number_text)
+        return phrase_text(event, None if room is None else number_text)
     n_all = max(n_all, len(event))
     if n_all == 1:
         return sequence_text(event[0])

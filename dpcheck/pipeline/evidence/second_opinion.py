@@ -66,14 +66,11 @@ class SecondOpinions:
             try:
                 found = answer(*asked, value, named, QUANTITIES)
             except NotCovered as reason:
-                opinion = (
-                    opinion if opinion.word == "agrees" else Opinion("not covered", str(reason))
-                )
+                if opinion.word != "agrees":
+                    opinion = Opinion("not covered", str(reason))
                 continue
-            except WrongProgram as mistake:
-                return Opinion(
-                    "differs", f"engine: {_said(outcome)}; reference: mistake, {mistake}"
-                )
+            except WrongProgram as error:
+                return Opinion("differs", f"engine: {_said(outcome)}; reference: mistake, {error}")
             if found.holds != expected:
                 return Opinion("differs", f"engine: {_said(outcome)}; reference: {found.why}")
             opinion = Opinion("agrees", found.covered)

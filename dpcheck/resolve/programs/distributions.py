@@ -229,10 +229,8 @@ def _number(expr: Expr) -> Number | None:
 
 
 def _check_probability(expr: Expr, scope: Scope) -> None:
-    number = _number(expr)
-    if not scope.certain or number is None:
-        return
-    if exact.sign(number) < 0 or exact.compare(number, 1) > 0:
+    number = _number(expr) if scope.certain else None
+    if number is not None and (exact.sign(number) < 0 or exact.compare(number, 1) > 0):
         scope.report(runs.ProbabilityOutsideUnit(expr.span, (), value_text(number)))
 
 
@@ -266,10 +264,8 @@ def _total(numbers: Sequence[Number], span: Span, scope: Scope) -> Number | None
 
 
 def _check_ratio(expr: Expr, parameter: Parameter, scope: Scope) -> None:
-    number = _number(expr)
-    if not scope.certain or number is None:
-        return
-    if exact.sign(number) <= 0 or exact.compare(number, 1) >= 0:
+    number = _number(expr) if scope.certain else None
+    if number is not None and (exact.sign(number) <= 0 or exact.compare(number, 1) >= 0):
         is_scale = exact.compare(number, 1) >= 0 and not scope.session.chosen
         edit = parameter.edit(expr.span.text) if is_scale else None
         scope.report(runs.BadParameter(expr.span, (), parameter.outside(value_text(number)), edit))
