@@ -1346,3 +1346,21 @@ check m: epsilon = ln 8
     report = check_text(text)
     assert error_codes(report) == code
     assert code or report["ok"]
+
+
+def test_bounds_of_endless_claims_are_no_ratios_of_kinds():
+    """At most 64 outputs are followed; no number, with the hidden truth, tells more than 7.15."""
+    text = """
+mechanism m { input x in 0..1  adjacent all
+  a ~ geometric(3 * x, 3/4) unbounded
+  b ~ geometric(1 - x, 1/2) unbounded
+  c ~ geometric(0, 1/8) unbounded
+  truth ~ {x: 3/4, 1 - x: 1/4}
+  if a > b { output c } else { output a }
+  while true { y ~ {truth: 2/3, 1 - truth: 1/3}  output y } }
+compute m: delta(ln(36/5))
+check m: dp(ln(36/5))
+"""
+    computed, checked = check_text(text)["results"]
+    assert (computed["verdict"], checked["verdict"]) == ("undecided", "holds")
+    assert computed["reason"]["progress"].startswith("delta(ln(36/5)) is between 0 and ")

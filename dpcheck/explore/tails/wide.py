@@ -352,29 +352,24 @@ class _Uses:
                 self._together(args)
                 return NONE
             case "in", (item, among):
-                if self.holds(item):
-                    self._guard(among)
                 self.narrow(among, "`in`")
+                self._together((item, among))
                 return NONE
             case (("max" | "min"), args):
                 return self._together(_items(args))
             case (("argmax" | "argmin"), args):
                 self._together(_items(args))
                 return NONE
-            case "clamp", (item, low, high):
-                self.narrow(low, "a bound of `clamp`")
-                self.narrow(high, "a bound of `clamp`")
-                if self.holds(item):
-                    self._guard(low)
-                    self._guard(high)
+            case "clamp", (item, *ends):
+                for end in ends:
+                    self.narrow(end, "a bound of `clamp`")
+                self._together((item, *ends))
                 return NONE
             case "index", (array, index):
                 self.narrow(index, "an index")
                 return self._together(_items((array,)))
-            case (("+" | "-"), (left, right)) if (names := self.holds(left)) and not self.holds(
-                right
-            ):
-                added = right if expr.op == "+" else Apply("neg", (right,), right.span)
+            case (("+" | "-"), (one, by)) if (names := self.holds(one)) and not self.holds(by):
+                added = by if expr.op == "+" else Apply("neg", (by,), by.span)
                 self.sums.append((names, self._closed(added)))
                 return names
             case "+", (left, right) if (names := self.holds(right)) and not self.holds(left):
@@ -418,8 +413,7 @@ class _Uses:
         names = self._inside(expr, expr.body)
         if names and expr.kind not in ("max", "min", "argmax", "argmin"):
             self._refuse(f"`{expr.kind}`", names, expr.body.span)
-        if names:
-            self.joined.append(names)
+        self.joined.append(names)
         return names if expr.kind in ("max", "min") else NONE
 
     def _inside(self, binding: Let | Binder, body: Expr) -> Names:

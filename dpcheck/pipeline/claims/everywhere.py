@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache, partial
+from math import prod
 from operator import and_
 from typing import NamedTuple
 
@@ -229,7 +230,9 @@ class _Search:
                     outcome = self.decided(seen.size, _with_comparison(claim, half)).outcome
                 if half in ("<=", "<") and isinstance(outcome.verdict, Violated):
                     assert half in left, "an alignment and a window contradict each other"
-                    return _at_least(outcome)
+                    at = outcome.all_values  # other windows may show more values
+                    known = None if at is None else replace(at, is_exact=at.fails_for_all)
+                    return replace(outcome, all_values=known)
                 if half in (">=", ">") and isinstance(outcome.verdict, Holds):
                     left.discard(half)
             if not left:
@@ -452,11 +455,12 @@ def _sizes(mechanism: Mechanism, most: int = MAX_INPUTS) -> list[Size]:
 
 
 def _n_inputs(mechanism: Mechanism, size: Size) -> int:
-    total = 1
-    for one in mechanism.inputs:
-        n_values = size.high - size.low + 1 if one.is_unbounded else one.domain.size
-        total *= n_values ** (size.n_rounds if one.is_stream else len(one.cells))
-    return total
+    integers = size.high - size.low + 1
+    return prod(
+        (integers if one.is_unbounded else one.domain.size)
+        ** (size.n_rounds if one.is_stream else len(one.cells))
+        for one in mechanism.inputs
+    )
 
 
 def _size_text(size: Size, mechanism: Mechanism) -> str:
@@ -537,13 +541,6 @@ def _where_false(
     if high is None:
         return line, joined(and_, [asked, everywhere(1 in signs, line.low, line.high)])
     return line, joined(and_, [asked, line.where(subtract(growth, 1), signs)])
-
-
-def _at_least(outcome: Outcome) -> Outcome:
-    """Return a violation that windows show: there may be more values where others show one."""
-    at = outcome.all_values
-    known = None if at is None else replace(at, is_exact=at.fails_for_all)
-    return replace(outcome, all_values=known)
 
 
 def _piece_below(piece: Piece, most: Budget | None, for_all: claims.ForAll) -> Piece:

@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dpcheck.chain.chain import Chain
-from dpcheck.check.values.verdicts import Beside, Holds, Outcome, Undecided, Value
+from dpcheck.check.values import verdicts
+from dpcheck.check.values.verdicts import Outcome, Undecided, Value
 from dpcheck.exact import Param
 from dpcheck.explore import Explored
 from dpcheck.explore.explored import with_less_told
@@ -66,12 +67,11 @@ def decided_between(
         return _compared(explored, chain, claim, decide, is_last=is_last)
     if not explored.has_sure_kinds:
         return None
-    outcome = decide(chain, claim)
+    outcome, told = decide(chain, claim), with_less_told(explored, chain, keeps_far=False)
     if isinstance(outcome.verdict, Undecided) and outcome.all_values is None:
-        return outcome, chain
-    if isinstance(claim, claims.PrivacyClaim) and isinstance(outcome.verdict, Holds):
+        return replace(outcome, verdict=_undecided(decide(told, claim), outcome.verdict)), told
+    if isinstance(claim, claims.PrivacyClaim) and isinstance(outcome.verdict, verdicts.Holds):
         return replace(outcome, beside=()), chain  # the pair that comes closest if more is told
-    told = with_less_told(explored, chain, keeps_far=False)
     less = decide(told, claim)
     if _are_alike(outcome, less) and not _may_rise_and_fall(claim):
         half = _half(claim, outcome)
@@ -92,6 +92,22 @@ def decided_between(
 
         between = between_outcomes(claim, less, outcome, may_be_wide=is_last)
     return None if between is None else (between, told)
+
+
+def _undecided(less: Outcome, verdict: Undecided) -> Undecided:
+    """Return what is known where telling less, and more, leaves a claim undecided.
+
+    A quantity is at least what it is where less is told, and at most what it is where more is.
+    """
+    match less.verdict, verdict.bounds:
+        case Undecided(bounds=verdicts.Bounds(low=least, shown_by=event)), known if known:
+            pass
+        case Value(amount=least), known if known and least.enclosure is None:
+            event = verdicts.Phrase(())
+        case _:
+            return Undecided(verdict.limit)
+    text = verdicts.Phrase.of(f"{known.quantity} is between ", least, " and ", known.high)
+    return Undecided(verdict.limit, text, replace(known, low=least, shown_by=event))
 
 
 def _of_an_end(
@@ -115,7 +131,7 @@ def _of_an_end(
         low, high = explored.window.shown
         what = "a limit of" if _words(claim) else "a supremum over"
         text = f"{what} numbers beyond {low}..{high}, which no output need attain"
-        outcome = replace(outcome, beside=(*outcome.beside, Beside(text)))
+        outcome = replace(outcome, beside=(*outcome.beside, verdicts.Beside(text)))
     return outcome if _comes_from_an_end(explored, chain, claim, decide) else None
 
 
