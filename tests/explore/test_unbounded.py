@@ -1364,3 +1364,14 @@ check m: dp(ln(36/5))
     computed, checked = check_text(text)["results"]
     assert (computed["verdict"], checked["verdict"]) == ("undecided", "holds")
     assert computed["reason"]["progress"].startswith("delta(ln(36/5)) is between 0 and ")
+
+
+def test_a_number_is_not_shown_while_another_one_beyond_it_is_still_in_use():
+    text = """
+mechanism m { input x in 0..1  adjacent all
+  a ~ geometric(x, 1/2) unbounded
+  b ~ geometric(0, 1/2) unbounded
+  if a > b { output a  output b > 0 } }
+check m: dp(ln 9)
+"""
+    assert error_codes(check_text(text)) == ["DP541"]
