@@ -1,7 +1,7 @@
 """The rows of a sequence table in pairs: neighbors side by side, equal rows compared once.
 
 Sources with equal rows are one class, and pairs of classes are compared once, many at a time
-(`blocks`).
+(`blocks`). Rows are told apart by their beginnings first; only those that begin alike are read on.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import pairwise
+from math import gcd
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
 from dpcheck.chain.arrays import are_first, marked
 from dpcheck.chain.chain import BoolArray, IntArray
-from dpcheck.chain.sets import distinct
+from dpcheck.chain.sets import distinct, distinct_rows
 from dpcheck.chain.weights.rows import ranges
 from dpcheck.check.evidence.blocks import Block
 from dpcheck.check.evidence.float_probabilities import FloatArray, rounded_chances
@@ -39,6 +40,10 @@ _BLOCK = 1 << 20
 """Entries that are compared at once: bounds the memory that a comparison takes."""
 _KEPT = 1 << 22
 """Bounds the entries of all blocks that are kept for later claims."""
+_HEAD = 8
+"""Entries at the start of a row that tell most rows apart."""
+
+_Key = tuple[bytes, Whole, bytes | tuple[Whole, ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,26 +86,67 @@ class PairedRows:
     def _classes(self) -> IntArray:
         """The number of each source's class of equal rows, [n_sources].
 
-        Weights of equal rows are in one proportion to the rows' denominators: in lowest terms they
-        are the same, as they are where all have one denominator.
+        Rows with different beginnings differ: only the others are read to their ends.
         """
-        starts, entries = self.table.indptr[:-1], self.table.weights
-        below = np.ones(len(starts), entries.dtype)
-        if self._numbers is not None:
-            entries = self._numbers.codes
-        elif len(self._scales[0]) > 1:
-            denominators = np.array(self.table.denominators, entries.dtype)
-            divisors = np.gcd(np.gcd.reduceat(entries, starts), denominators)
-            below = denominators // divisors
-            entries = entries // divisors.repeat(np.diff(self.table.indptr))
-        found: dict[object, int] = {}
-        classes = np.empty(len(starts), np.int64)
-        for i, (start, end) in enumerate(pairwise(self.table.indptr.tolist())):
-            row = entries[start:end]
-            support = b"" if self.have_one_support else self.table.sequences[start:end].tobytes()
-            whole = row.tobytes() if row.dtype == np.int64 else tuple(row.tolist())
-            classes[i] = found.setdefault((support, below[i], whole), len(found))
+        classes = self._beginnings.copy()
+        sizes = np.bincount(classes)
+        if self._are_beginnings_exact and int(self.table.indptr[1]) <= _HEAD:
+            return classes
+        numbers: dict[tuple[int, _Key], int] = {}
+        for i in np.flatnonzero(sizes[classes] > 1).tolist():
+            key = int(classes[i]), self._key(i, None)
+            classes[i] = numbers.setdefault(key, len(sizes) + len(numbers))
         return classes
+
+    @property
+    def _are_beginnings_exact(self) -> bool:
+        """Return whether rows of one class of `_beginnings` do begin equally."""
+        return self.have_one_support and self.table.weights.dtype == np.int64
+
+    @cached_property
+    def _beginnings(self) -> IntArray:
+        """The number of each source's class of rows that may begin equally, [n_sources]."""
+        if self._are_beginnings_exact:
+            starts, width = self.table.indptr[:-1], int(self.table.indptr[1])
+            heads = self.table.weights[starts[:, None] + np.arange(min(width, _HEAD))]
+            whole = np.column_stack([np.array(self.table.denominators, np.int64), heads])
+            lowest = whole // np.gcd.reduce(whole, axis=1)[:, None]
+            return distinct_rows(list(lowest.T))[1]
+        found: dict[object, int] = {}
+        n_sources = len(self.table.denominators)
+        keys = (self._head(i) for i in range(n_sources))
+        return np.array([found.setdefault(key, len(found)) for key in keys], np.int64)
+
+    def _head(self, i: int) -> object:
+        """Return what rows that begin equally have in common.
+
+        Python rounds a quotient of integers correctly: equal rationals become equal floats. So
+        rows with different floats differ, and rows with the same ones are read to their ends.
+        """
+        start, end = self._bounds[i]
+        row = slice(start, min(end, start + _HEAD))
+        if self._numbers is not None:
+            return self._key(i, _HEAD)
+        denominator = self.table.denominators[i]
+        head = tuple([weight / denominator for weight in self.table.weights[row].tolist()])
+        return head if self.have_one_support else (head, self.table.sequences[row].tobytes())
+
+    def _key(self, i: int, width: int | None) -> _Key:
+        """Return what equal rows have in common, of all their entries or of the first few.
+
+        Weights of equal rows are in one proportion to the rows' denominators; where all have one
+        denominator, they are the same.
+        """
+        start, end = self._bounds[i]
+        row = slice(start, end if width is None else min(end, start + width))
+        support = b"" if self.have_one_support else self.table.sequences[row].tobytes()
+        if self._numbers is not None:
+            return support, 1, self._numbers.codes[row].tobytes()
+        if len(self._scales[0]) == 1 and self.table.weights.dtype == np.int64:
+            return support, 1, self.table.weights[row].tobytes()
+        numbers = [self.table.denominators[i], *self.table.weights[row].tolist()]
+        divisor = gcd(*cast("list[int]", numbers))
+        return support, numbers[0] // divisor, tuple([n // divisor for n in numbers[1:]])
 
     @cached_property
     def _scales(self) -> tuple[Sequence[Whole], IntArray]:
@@ -122,6 +168,11 @@ class PairedRows:
             return self._numbers.chances[self._numbers.codes]
         scales, codes = self._scales
         return rounded_chances(self.table, cast("list[int]", scales), codes)
+
+    @cached_property
+    def _bounds(self) -> list[tuple[int, int]]:
+        """Where each row begins and ends in the table."""
+        return list(pairwise(self.table.indptr.tolist()))
 
     @cached_property
     def _class_pairs(self) -> IntArray:

@@ -15,6 +15,7 @@ departures' table is a product: P(sequence) = Σ P(reach h) P(sequence from h), 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import lcm
 from typing import Literal
 
 import numpy as np
@@ -36,6 +37,8 @@ from dpcheck.limits import Limits
 from dpcheck.records import dataclass, replace
 
 ENDS: tuple[Literal["stopped", "diverged", "goes on"], ...] = ("stopped", "diverged", "goes on")
+_MANY_SCALES = 8
+"""With fewer denominators, rows over one common multiple gain nothing."""
 _MANY_ENTRIES = 256
 """Fewer entries are followed as they are."""
 _SHARED_BY = 4
@@ -134,6 +137,32 @@ def after_one_step(chain: Chain, sources: IntArray) -> IntArray:
     is_reached = np.zeros(chain.n_states, np.bool_)
     is_reached[chain.targets[graph_of(chain).edges_of(sources)]] = True
     return np.flatnonzero(is_reached)
+
+
+def _with_few_scales(
+    chain: Chain, sources: IntArray, scales: Scales
+) -> tuple[WeightArray, IntArray]:
+    """Return the numerators [n_transitions], and the scale of each state, [n_states].
+
+    Many different denominators have many more products along the runs, each a number to look up.
+    Where those after the first step are short, and their least common multiple is not much
+    longer, all of them get that.
+    """
+    codes = scales.codes(chain.denominators)
+    later = np.ones(chain.n_states, np.bool_)
+    later[sources] = False
+    values, counts = np.unique(codes[later], return_counts=True)
+    if len(values) <= _MANY_SCALES or chain.denominators.dtype != np.int64:
+        return chain.numerators, codes
+    known = [int(scales.values[code]) for code in values.tolist()]
+    common = lcm(*known)
+    n_bits = sum(value.bit_length() * n for value, n in zip(known, counts.tolist(), strict=True))
+    if common >= INT64_LIMIT or common.bit_length() * int(counts.sum()) > 3 * n_bits:
+        return chain.numerators, codes
+    # A numerator is at most its denominator, so its product with a factor is at most `common`.
+    factors = np.where(later, common // chain.denominators, 1)
+    codes[later] = scales.code(common)
+    return chain.numerators * factors.repeat(differences(chain.indptr)), codes
 
 
 def _one_output_table(
@@ -249,7 +278,7 @@ class _Search:
         self.chain, self.sources, self.limits = chain, sources, limits
         self.max_entries = max_entries
         self.scales = Scales()
-        self.row_scales = self.scales.codes(chain.denominators)
+        self.numerators, self.row_scales = _with_few_scales(chain, sources, self.scales)
         self.parents, self.shown = [np.zeros(1, np.int64)], [np.full(1, -1, np.int64)]
         self.n_prefixes = 1
         self.over: list[_Runs] = []
@@ -338,7 +367,7 @@ class _Search:
         edge = ranges(chain.indptr[level.place], widths)
         products = scales.products(level.scale, self.row_scales[level.place])
         before = np.arange(len(level.place)).repeat(widths)
-        weight = multiplied(level.weight[before], chain.numerators[edge], scales.bound(products))
+        weight = multiplied(level.weight[before], self.numerators[edge], scales.bound(products))
         prefix = level.prefix.repeat(widths)
         state = chain.targets[edge]
         ends = is_end(chain, state)
