@@ -137,13 +137,20 @@ def _event(gap: Gap) -> EventGap:
 
 
 def _tight(formula: f.Private, gaps: Sequence[Gap]) -> Tight:
-    """Return the least ε at the formula's δ, and the least δ at its ε, for pairs that violate."""
+    """Return D with the least ε at its δ, and with the least δ at its ε, for pairs that violate."""
     worst = _worst(gaps, formula)
     epsilon = epsilon_amount(least_budget(_chances(gaps), formula.delta))
     delta = number_amount(exact.excess(worst.p, worst.q, formula.epsilon))
-    first = () if epsilon.exact == "inf" else (Enough(epsilon, "<=", "epsilon"), " or ")
-    text = Phrase.of(*first, Enough(delta, "<=", "delta", is_chance=True), " would do")
-    return Tight(text, epsilon, delta)
+    own = exact.exact_text(formula.epsilon)
+    first = () if epsilon.exact == "inf" else (*_with_epsilon(formula, epsilon), " or ")
+    more = f"D{{{own}, ", Enough(delta, "<=", is_chance=True), "} would do"
+    return Tight(Phrase.of(*first, *more), epsilon, delta)
+
+
+def _with_epsilon(formula: f.Private, epsilon: Amount) -> list[PhrasePart]:
+    """Return D with another ε and its own δ."""
+    slack = "" if formula.delta == 0 else f", {exact.exact_text(formula.delta)}"
+    return ["D{", Enough(epsilon, "<="), f"{slack}}}"]
 
 
 def _worst(gaps: Sequence[Gap], formula: f.Private) -> Gap:
@@ -333,9 +340,7 @@ def _weaker(subject: Subject, part: f.StateFormula, states: IntArray) -> list[Ph
             epsilon = least_budget(_chances(gaps), part.delta)
             if epsilon is None:
                 return []
-            more = "" if part.delta == 0 else f", {exact.exact_text(part.delta)}"
-            least = Enough(epsilon_amount(epsilon), "<=")
-            return ["D{", least, f"{more}{text[text.index('} ') :]}"]
+            return [*_with_epsilon(part, epsilon_amount(epsilon)), text[text.index(" [ ") :]]
         case f.Not(argument=f.Private() as private):
             smallest = _least_true(subject, private, states)
             if smallest is None or smallest.exact == "0":

@@ -49,7 +49,7 @@ def tight_row(answer):
 
 def offered(claim, row):
     """Yield the claims that are to be true by a row `tight`."""
-    budget = re.match(r"D *\{([^,}]*)(?:, ([^}]*))?\}", claim)
+    path = claim[claim.find("}") + 1 :]
     relation = re.match(r"([PE])=\? *(\[.*\])|([PE]) *(?:in \[.*?\]|[<>=]+.*?)(?= *\[)", claim)
     if row.startswith(("one of these would do: ", "this would do: ")):
         for each in row.partition(": ")[2].split("; "):
@@ -72,10 +72,7 @@ def offered(claim, row):
         if found[1]:
             yield re.sub(r"<= .*", f"<= {found[1]}", claim)
     elif row.endswith(" would do"):
-        epsilon, delta = budget[1], f", {budget[2]}" * (budget[2] is not None)
-        for name, value in values(row.removesuffix(" would do").split(" or ")):
-            made = f"{value}{delta}" if name == "epsilon" else f"{epsilon}, {value}"
-            yield f"D{{{made}}}{claim[budget.end() :]}"
+        yield from (made + path for made in row.removesuffix(" would do").split(" or "))
     elif not row.startswith("no bound would do") and row != "D is true for every epsilon":
         for name, value in values(row.split("; ")):
             word, _, given = name.partition("(")
