@@ -231,13 +231,15 @@ class Others:
 class Remark:
     """A labelled line: `inputs`, `inside`, `carried by`; of a part of a claim with its run.
 
-    Of a list the `items` are what its sentence says, one by one.
+    Of a list the `items` are what its sentence says, one by one. A run that is `like` that of
+    another part, named here, is not told again.
     """
 
     label: str
     text: Phrase
     run: TracedRun | None = None
     items: tuple[Phrase, ...] = ()
+    like: str = ""
 
 
 @dataclass(frozen=True)
@@ -339,7 +341,7 @@ class Explanation:
         return Explanation(
             *(self.neighbors, self.event, self.inequality),
             rule=None if self.event else self.rule,
-            remarks=tuple(replace(remark, run=None) for remark in self.remarks),
+            remarks=tuple(replace(remark, run=None, like="") for remark in self.remarks),
             tight=self.tight,
             omitted=self.omitted,
             faulty=self.faulty,

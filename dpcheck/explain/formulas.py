@@ -266,8 +266,7 @@ def _disjunction(subject: Subject, formula: f.Or, failing: IntArray) -> Explanat
         why = _why_false(subject, part, state)
         alike = first.setdefault(_factors(why.run), k)
         if why.run is not None and alike < k:
-            told = Phrase.of(*why.text.parts, f"; the run is like that of part {alike}")
-            why = Remark("", told)
+            why = replace(why, run=None, like=f"part {alike}")
         remarks.append(replace(why, label=f"part {k}"))
         where = subject.selected
         for other in formula.arguments:

@@ -12,6 +12,7 @@ from dpcheck.cli import run as command
 from dpcheck.explain import event_claims, explain
 from dpcheck.limits import Limit, LimitReached
 from dpcheck.report.explained.attribution import by_output_rows, run_rows
+from dpcheck.report.explained.lines import explanation_rows
 from tests.explain.explaining import answers, exact, explained
 from tests.report.test_json import SCHEMA
 
@@ -97,7 +98,12 @@ def test_parts_with_equal_factors_are_told_once(tmp_path):
     assert first.run is not None
     assert len(others) == 5
     assert all(each.run is None for each in others)
-    assert all(str(each.text).endswith("; the run is like that of part 1") for each in others)
+    assert all(each.like == "part 1" for each in others)
+    rows = [row.text for row in explanation_rows(found, "model.dpm")]
+    assert sum(row.endswith("; the run is like that of part 1") for row in rows) == 5
+    assert not any("part 1" in row.text for row in explanation_rows(found.in_short, "model.dpm")), (
+        "the run that it names is left out"
+    )
     text = """mechanism m { input x in 0..1 adjacent all
       y ~ bernoulli(if x = 0 then 3/4 else 1/2) output y }
     check m: D{0} [ X output = true ] | D{0} [ X output = false ]"""

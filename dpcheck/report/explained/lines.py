@@ -104,7 +104,8 @@ def _remarks(remarks: Sequence[explanation.Remark], file: str) -> Iterator[Row]:
     last = ""
     for remark in remarks:
         for item in remark.items or (remark.text,):
-            yield Row("" if remark.label == last else remark.label, _phrase(item))
+            alike = f"; the run is like that of {remark.like}" if remark.like else ""
+            yield Row("" if remark.label == last else remark.label, _phrase(item) + alike)
             last = remark.label
         if remark.run is not None:
             yield from _run(remark.run, file, [], indent="  ")
