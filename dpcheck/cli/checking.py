@@ -313,7 +313,8 @@ def _told_as_text(
         summary = compared(_collected(_events(paths, options, tell), report.add))
     write(change_lines(summary.changes, asked.baseline or ""))
     if not is_quiet:
-        write(closing_lines(summary, time.monotonic() - started))
+        in_full = options.n_explained if options.explain == "full" else None
+        write(closing_lines(summary, time.monotonic() - started, in_full))
     return summary
 
 

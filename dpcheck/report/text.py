@@ -336,8 +336,13 @@ def change_lines(changes: Sequence[Change], baseline: str) -> Iterator[Line]:
 # --- the end -------------------------------------------------------------------------------
 
 
-def closing_lines(summary: Summary, seconds: float | None = None) -> Iterator[Line]:
-    """Yield the last line of a run: how many claims came out how, and how long that took."""
+def closing_lines(
+    summary: Summary, seconds: float | None = None, n_explained: int | None = None
+) -> Iterator[Line]:
+    """Yield the last lines of a run: how many claims came out how, and how long that took.
+
+    So many were explained in full as `n_explained` says (None: all).
+    """
     answers = summary.answers
     n_hold = sum(_came_out(answer, "check") for answer in answers)
     counts: list[tuple[int, str, Role]] = [
@@ -361,6 +366,11 @@ def closing_lines(summary: Summary, seconds: float | None = None) -> Iterator[Li
     if words:
         opinions = ", ".join(f"{n} {word}" for word, n in sorted(words.items()))
         yield line("second opinion: ", opinions)
+    n_short = sum(answer.explanation is not None for answer in answers) - (n_explained or 0)
+    if n_explained is not None and n_short > 0:
+        counted = _counted(n_short, "violated claim")
+        how = "--select GLOB tells some in full, --output html=FILE all"
+        yield line(f"{counted} explained in short: {how}", hang=4)
 
 
 def _came_out(answer: Answer, kind: str) -> bool:

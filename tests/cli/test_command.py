@@ -175,6 +175,19 @@ def test_a_constant_of_other_letters_is_offered(tmp_path):
     assert "did you mean `n`?" in called("check", str(path), "-D", "N=3").stderr
 
 
+def test_the_end_says_how_to_read_more_of_explanations_in_short(folder):
+    claims = "\n".join(f"check survey: dp({k}/100)" for k in range(7))
+    (folder / "many.dpm").write_text(f"import std.survey\n{claims}\n", "utf-8")
+    said = "violated claims explained in short: --select GLOB tells"
+    assert f"\n2 {said}" in process("check", "many.dpm", cwd=folder).stdout
+    for arguments in (
+        ["--select", "dp(3/100)"],
+        ["--explain", "short"],
+        ["--output", "html=a.html"],
+    ):
+        assert "in short" not in process("check", "many.dpm", *arguments, cwd=folder).stdout
+
+
 def test_quiet_prints_only_what_is_not_as_claimed(folder):
     assert called("check", "-q", "good.dpm", cwd=folder).stdout == ""
     assert "violated" in called("check", "-q", "wrong.dpm", cwd=folder).stdout
