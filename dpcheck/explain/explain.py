@@ -15,7 +15,7 @@ from dpcheck.check.values import verdicts
 from dpcheck.check.values.comparisons import as_number
 from dpcheck.exact import Budget, Number
 from dpcheck.explain.compositions import explain_composition
-from dpcheck.explain.event_claims import asked_tight, explain_event_claim, found_against
+from dpcheck.explain.event_claims import ONE_SIDED, asked_tight, explain_event_claim, found_against
 from dpcheck.explain.explanation import (
     Explanation,
     NeighborKind,
@@ -58,7 +58,11 @@ def explain(subject: Subject, outcome: verdicts.Outcome) -> Explanation | None:
     is_partial = subject.is_window or subject.explored.window is not None
     if is_partial and isinstance(claim, claims.PrivacyClaim):
         epsilon, delta = claim.epsilon, claim.delta
-        tight = subject.part("tight", lambda: asked_tight(subject, epsilon, delta))
+        # Where one side cannot show an event, p > δ from the other exceeds e^ε · 0 + δ for every ε.
+        failing = made.inequality
+        is_one_sided = failing is not None and failing.q is not None and failing.q.exact == "0"
+        reason = ONE_SIDED * is_one_sided
+        tight = subject.part("tight", lambda: asked_tight(subject, epsilon, delta, reason))
         made = replace(made, tight=tight)
     if (pair := made.neighbors) is not None:
         made = _with_run(subject, made, pair)

@@ -505,6 +505,22 @@ def test_where_the_right_side_does_not_end_a_run_says_so(tmp_path):
     assert re.search(r"the end +- +right never gets here \(line 5\)\n", answer_text(answer))
 
 
+def test_an_infinite_budget_of_unbounded_noise_says_why_where_it_is_one_sided(tmp_path):
+    text = f"""mechanism m {{{TWO}
+      y ~ geometric(x, 1/2) unbounded
+      if y > 3 & x = 1 {{ output above }} else {{ output y }}
+    }}
+    check m: dp(ln 2)
+    mechanism steeper {{{TWO}
+      if x = 1 {{ y ~ geometric(0, 1/2) unbounded }} else {{ y ~ geometric(0, 1/3) unbounded }}
+      output y
+    }}
+    check steeper: dp(ln 2)"""
+    cut, steeper = (str(each.explanation.tight.text) for each in answers(text, tmp_path))
+    assert cut.startswith("epsilon = inf, outputs possible on one side only; delta(ln(2)) = ")
+    assert steeper.startswith("epsilon = inf; ")  # all outputs are possible on both sides
+
+
 def test_an_infinite_budget_of_a_composition_says_why(tmp_path):
     text = f"""mechanism m {{{TWO} y ~ uniform(x..x+3) output y }}
     check compose(m, 2): dp(1, 1/48)
