@@ -366,7 +366,14 @@ def _basic_composition(
     ]
     # Each is a promise, so it does no harm if the least is found by sixteen of its digits.
     least = min(promises, key=lambda terms: float(enclosed_sum(terms).ball(128).mid()))
-    return verdicts.Beside("basic composition promises delta", _capped_sum(least))
+    return _at_most("basic composition", epsilon, _capped_sum(least))
+
+
+def _at_most(rule: str, epsilon: exact.Budget, delta: verdicts.Amount) -> verdicts.Beside:
+    """Return the δ that a rule promises at ε; of one that is enclosed, the upper end."""
+    end = verdicts.Enough(delta, "<=").end
+    amount = verdicts.Amount(end, end) if end else delta
+    return verdicts.Beside(f"by {rule} delta({exact.exact_text(epsilon)}) <=", amount)
 
 
 def _corners(pieces: Sequence[Piece], most: exact.Budget) -> list[exact.Budget]:
@@ -415,9 +422,9 @@ def group_promise(
         return (verdicts.Beside(f"{distance} times ε is", grown.amount(exact.DIGITS)),)
     share = quantity.epsilon / distance
     delta = least_delta(evidence, share)
-    if exact.compare_values(delta, 0) == 0:
-        return (verdicts.Beside("the group rule promises", number_amount(0)),)
-    return (verdicts.Beside("the group rule promises", _grown(delta, share, distance)),)
+    is_zero = exact.compare_values(delta, 0) == 0
+    grown_delta = number_amount(0) if is_zero else _grown(delta, share, distance)
+    return (_at_most("the group rule", quantity.epsilon, grown_delta),)
 
 
 def _grown(

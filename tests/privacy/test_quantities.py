@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 from itertools import combinations, product
-from math import exp
+from math import exp, isqrt
 from random import Random
 
 import pytest
@@ -113,6 +113,14 @@ def test_basic_composition_uses_the_budgets_of_the_parts(target, claim):
     """(ln 2, 1/10) and (ln 3, 0) promise (ln 6, 1/10)."""
     (result,) = check_text(TWO_PARTS + claim.format(target))["results"]
     assert [b["value"]["exact"] for b in result["beside"]] == ["1/10"]
+
+
+def test_what_composition_promises_is_told_with_its_epsilon_and_rounded_up():
+    (result,) = check_text(SURVEY + "compute compose(survey, 2): delta(ln 2)")["results"]
+    (promise,) = result["beside"]  # 2 (3/4 - sqrt(2)/4)
+    assert promise["text"] == "by basic composition delta(ln(2)) <="
+    shown = Fraction(promise["value"]["exact"])
+    assert 0 < shown - (Fraction(3, 2) - Fraction(isqrt(2 * 10**60), 2 * 10**30)) < 1e-15
 
 
 @pytest.mark.parametrize("seed", range(10))
