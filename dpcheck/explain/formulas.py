@@ -319,11 +319,10 @@ def _against(subject: Subject, gap: Gap, formula: f.Private, state: int) -> list
     )
     parts: list[PhrasePart] = [bare(gap.p), f"{from_left} against ", bare(gap.q), from_right]
     ratio = ratio_amount(_event(gap))
-    if ratio is not None and ratio.exact != "inf":
-        parts += [", ratio ", ratio]
+    parts += [] if ratio is None else [", ratio ", ratio]
     parts += [", allowed ", growth_amount(formula.epsilon)]
     if formula.delta != 0:
-        parts += [" and ", number_amount(formula.delta), " more"]
+        parts += [" and delta ", number_amount(formula.delta)]
     return parts
 
 

@@ -127,7 +127,7 @@ def _folded(styled: Line, most: int, most_at_first: int) -> Iterator[Line]:
 
 _OPERATOR = r"[≈=<>*/+\-|&!]+|in"
 _BEGINS_NO_ROW = rf"{_OPERATOR}|·"
-_ENDS_NO_ROW = rf"{_OPERATOR}|against|and|ratio|allowed"
+_ENDS_NO_ROW = rf"{_OPERATOR}|against|and|ratio|allowed|delta"
 
 
 def _break(text: str, start: int, room: int, after: int) -> int | None:

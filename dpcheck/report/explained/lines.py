@@ -190,17 +190,12 @@ def _probabilities(failing: explanation.Inequality, left: Amount) -> str:
         if failing.q is None:
             return p
         text = f"{p} against {notation.readable(failing.q, longest)}"
-        slack = failing.slack
-        more = (
-            ""
-            if slack is None or slack.exact == "0"
-            else f" and {notation.number_text(slack, notation.LONGEST)}"
-        )
-        allowed = "" if failing.allowed is None else notation.readable(failing.allowed, growth)
-        if failing.ratio is None or failing.ratio.exact == "inf":
-            return text + (f": allowed {allowed} times that{more}" if allowed else "")
-        text += f": ratio {notation.readable(failing.ratio)}"
-        return f"{text}, allowed {allowed}{more}{' more' * bool(more)}" if allowed else text
+        told = [] if failing.ratio is None else [f"ratio {notation.readable(failing.ratio)}"]
+        if failing.allowed is not None:
+            told.append(f"allowed {notation.readable(failing.allowed, growth)}")
+            if failing.slack is not None and failing.slack.exact != "0":
+                told[-1] += f" and delta {notation.number_text(failing.slack, notation.LONGEST)}"
+        return f"{text}: {', '.join(told)}" if told else text
 
     return _fitted(written)
 
@@ -224,8 +219,7 @@ def _rule(rule: explanation.Rule, told: explanation.Inequality | None) -> str:
     """Return a rule with its probabilities, unless they were told before."""
     if told is not None and (rule.p, rule.q) == (told.p, told.q):
         return visible(rule.text)
-    is_finite = rule.ratio is not None and rule.ratio.exact != "inf"
-    numbers = [rule.p, rule.q, *([rule.ratio] if rule.ratio and is_finite else [])]
+    numbers = [rule.p, rule.q, *([rule.ratio] if rule.ratio else [])]
 
     def written(longest: int, _: int) -> str:
         texts = [notation.readable(each, longest) for each in numbers]
