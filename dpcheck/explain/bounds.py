@@ -82,8 +82,11 @@ def _bound(word: str, relations: Sequence[Relation], values: Sequence[Extended])
     kept = kept_by(word, relations, values)
     if not kept:
         return Phrase.of(f"no bound would do: {word} is infinite")
-    if word == "P" and "".join(map(str, kept)) in (">=0", "<=1"):
+    known = "".join(map(str, kept))
+    if word == "P" and known in (">=0", "<=1"):
         return Phrase.of("no bound would do: for some input it is ", kept[1])
+    if word == "P" and known == " in [0, 1]":
+        return Phrase.of("no bound would do: for some input it is 0, for another 1")
     match [comparison for comparison, _ in relations]:
         case [">=" | ">"]:
             return Phrase.of(f"holds up to {word}", *kept)

@@ -125,6 +125,15 @@ def test_a_cell_that_is_too_wide_is_folded_and_loses_nothing(tmp_path):
     assert "never gets here" in " ".join(told.split())
 
 
+def test_an_interval_that_every_probability_keeps_is_not_offered(tmp_path):
+    text = f"""mechanism m {{{TWO} output x }}
+    check m: P in [1/3, 1/2] [ X output = 0 ]
+    check m: P in [1/3, 1/2] [ X output >= 0 ]"""
+    both, one = (str(each.tight.text) for each in explained(text, tmp_path))
+    assert both == "no bound would do: for some input it is 0, for another 1"
+    assert one == "holds as P=1"
+
+
 def test_an_expected_value_is_explained_at_the_worst_input(tmp_path):
     text = f"""mechanism m {{ input x in 0..3 adjacent abs(x - x') <= 1
       y ~ {{0: 1/2, 1: 1/2}} output x * y }}
