@@ -32,7 +32,7 @@ from dpcheck.explain.explanation import (
     as_found,
 )
 from dpcheck.explain.inputs import InputCells, input_cells
-from dpcheck.explain.nested import inner_of
+from dpcheck.explain.nested import false_within, inner_of
 from dpcheck.explain.pairs import Gap, gaps_of
 from dpcheck.explain.quantities import carrying_outputs
 from dpcheck.explain.runs.deciding_runs import deciding_runs
@@ -202,12 +202,17 @@ def _probability(subject: Subject, formula: f.ProbabilityIs, selected: IntArray)
     found = _outside(subject, "P", formula.relations, chances)
     runs, run = deciding_runs(subject, formula.path, (found.state,), found.side)
     inner, least = subject.part("inner", lambda: inner_of(subject, formula.path)) or (None, None)
+    within = None
+    if found.side == "outside":
+        within = subject.part("inner", lambda: false_within(subject, formula.path, found.state))
+    is_equal = formula.relations[0][0] == "="
+    tight = None if within is not None and is_equal else found.tight  # the inner P is to blame
     return Explanation(
-        remarks=found.remarks,
+        remarks=found.remarks if within is None else (*found.remarks, within),
         runs=runs,
         run=run,
         inner=inner,
-        tight=found.tight if least is None else Tight(least),
+        tight=tight if least is None else Tight(least),
     )
 
 

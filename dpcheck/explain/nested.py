@@ -1,4 +1,4 @@
-"""The pair of states that makes a nested D false, and how runs from neighbors come to it.
+"""What makes a nested D or P false: a pair of states or a state, and how runs come to it.
 
 Neighbors of later states are reached in lock step: with equal outputs and equal draws
 (`Chain.neighbors.later`). A breadth-first search over pairs finds the nearest one that fails after
@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cmp_to_key
+from functools import cmp_to_key, partial
 from typing import TypeVar
 
 import numpy as np
 
 from dpcheck import exact
 from dpcheck.chain.chain import Chain
-from dpcheck.check.values.amounts import epsilon_amount
-from dpcheck.check.values.verdicts import Enough, OutputSequence, Phrase
+from dpcheck.check.values.amounts import epsilon_amount, number_amount
+from dpcheck.check.values.verdicts import Enough, OutputSequence, Phrase, PhrasePart
 from dpcheck.explain.event_claims import inequality_of
-from dpcheck.explain.explanation import Inner
+from dpcheck.explain.explanation import Inner, Remark
 from dpcheck.explain.pairs import gaps_of
 from dpcheck.explain.runs.attribution import after_outputs
 from dpcheck.explain.runs.deciding_runs import deciding_runs
@@ -66,6 +66,58 @@ def inner_of(subject: Subject, path: f.PathFormula) -> tuple[Inner, Phrase | Non
             least = _least(subject, nested.formula) if is_formula else None
             return found, least
     return None
+
+
+def false_within(subject: Subject, path: f.PathFormula, start: int) -> Remark | None:
+    """Return after what a P within a path formula is false in runs from a state, if one is.
+
+    What an analyst has fixed and not asked yet may be anything (`Truths`): the queries that are
+    named, with which the P is false there, may be others than those of `start`.
+    """
+    truths, starts = subject.truths, subject.truths.initial_alike(start)
+    following = partial(_following_states, truths.chain)
+    for formula, depths in _required(path, (0, 0)):
+        false = set(np.flatnonzero(~truths.everywhere(formula)).tolist())
+        way = _nearest(subject, [start], following, false.__contains__, depths)
+        if way is not None:
+            alike = truths.alike(way[-1])
+            false = set(alike[~truths.at(formula, alike)].tolist())
+            way = _nearest(subject, starts, following, false.__contains__, depths)
+        if way is not None:
+            return _false_after(subject, formula, way, is_other=way[0] != start)
+    return None
+
+
+def _false_after(
+    subject: Subject, formula: f.ProbabilityIs, way: Sequence[int], *, is_other: bool
+) -> Remark:
+    """Return that a P is false where a way ends: what it is there, after which outputs."""
+    chain, name = subject.truths.chain, subject.chain.state_text
+    (p,) = subject.truths.probabilities(formula.path, np.array(way[-1:], np.int64))
+    where: list[PhrasePart] = [f" at {name(way[-1])}"]
+    if isinstance(subject.target, Mechanism):
+        shown = tuple(chain.observation_text(int(chain.observation[s])) for s in way[1:])
+        after: list[PhrasePart] = [" after ", OutputSequence(shown)] if shown else []
+        where = [*after, f" from {name(way[0])}"]
+    why = " (queries that are not asked yet are any)" if is_other else ""
+    said = [f"{formula_text(formula)} is false", *where, ": ", number_amount(p), why]
+    return Remark("inner", Phrase.of(*said))
+
+
+def _required(tree: object, depths: Depths) -> Iterator[tuple[f.ProbabilityIs, Depths]]:
+    """Yield the P formulas by which a run fails where one is false, and when they are asked."""
+    match tree:
+        case f.ProbabilityIs():
+            yield tree, depths
+        case f.Holds(state=part):
+            yield from _required(part, depths)
+        case f.And(arguments=parts) | f.PathAnd(arguments=parts):
+            for part in parts:
+                yield from _required(part, depths)
+        case f.Next(argument=part):
+            yield from _required(part, _later(depths, 1, 1))
+        case f.Globally(argument=part, bound=bound):
+            yield from _required(part, _later(depths, 0, bound))
 
 
 def _privates(tree: object, depths: Depths, sign: int) -> Iterator[Nested]:
@@ -145,11 +197,8 @@ def _in_chain(subject: Subject, failing: Sequence[Pair], depths: Depths) -> list
     """Return the nearest state of an explicit chain with a neighbor that fails, and that one."""
     chain, neighbors = subject.truths.chain, dict(failing)
 
-    def following(state: int) -> Iterable[int]:
-        found: list[int] = chain.targets[chain.indptr[state] : chain.indptr[state + 1]].tolist()
-        return found
-
     starts: list[int] = subject.selected.tolist()
+    following = partial(_following_states, chain)
     way = _nearest(subject, starts, following, neighbors.__contains__, depths)
     return None if way is None else [(way[-1], neighbors[way[-1]])]
 
@@ -180,6 +229,11 @@ def _nearest(
         }
         depth += 1
     return None
+
+
+def _following_states(chain: Chain, state: int) -> list[int]:
+    found: list[int] = chain.targets[chain.indptr[state] : chain.indptr[state + 1]].tolist()
+    return found
 
 
 def _following(chain: Chain, pair: Pair) -> Iterator[Pair]:

@@ -216,3 +216,31 @@ def test_an_inner_run_is_told_where_its_outputs_lead_to_the_inner_pair_alone(sho
     check m: P>=1 [ X D{{ln 3}} [ X pos ] ]"""
     (found,) = explained(text, tmp_path)
     assert (found.inner.run is not None) == (shown == "h")
+
+
+ASKED = """mechanism asked { input x in 0..1 adjacent all
+  for i in 1..2 { query c in {low, high} fixed
+    b ~ bernoulli(if c = low then 1/2 else 3/4) output if b then x else 1 - x } }
+"""
+
+
+@pytest.mark.parametrize(
+    ("claim", "told"),
+    [
+        (
+            "P=1 [ X P>=3/5 [ X output = x ] ]",
+            "P>=3/5 [ X output = x ] is false after 0 from x = 0, c = [high, low]: 1/2"
+            " (queries that are not asked yet are any)",
+        ),
+        ("at c[1] = low : P>=1/2 [ P>=3/5 [ X output = x ] ]", "c = [low, low]: 1/2"),
+        ("P>=1 [ X (output = 0 => P>=3/5 [ X output = x ]) ]", None),  # the P alone is no reason
+    ],
+)
+def test_an_inner_bound_says_after_what_it_is_false(claim, told, tmp_path):
+    name = "asked" if claim.startswith("P") else "asked "
+    (found,) = explained(f"{ASKED}check {name}{': ' * (name == 'asked')}{claim}", tmp_path)
+    inner = [str(each.text) for each in found.remarks if each.label == "inner"]
+    assert len(inner) == (told is not None)
+    assert all(text.endswith(told) for text in inner)
+    if claim.startswith("P="):
+        assert found.tight is None, "P=0 says nothing of the inner formula"

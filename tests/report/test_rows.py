@@ -32,7 +32,7 @@ OF_EXPLANATION = {
     "runs": ["runs"],
     "inside": ["runs"],
     "outside": ["runs"],
-    "inner": ["inner"],
+    "inner": ["inner", "remarks"],
     "  event": ["inner"],
     "  probability": ["inner"],
     "  fails": ["inner"],

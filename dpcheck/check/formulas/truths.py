@@ -120,10 +120,16 @@ class Truths:
 
     def initial_alike(self, state: int) -> tuple[int, ...]:
         """Return the initial states that differ from one in what will be asked alone, with it."""
-        if self.chain.alike is None:
-            return (state,)
-        initial = self.chain.initial
-        return tuple(initial[self.chain.alike[initial] == self.chain.alike[state]].tolist())
+        return tuple(self.alike(state, self.chain.initial).tolist())
+
+    def alike(self, state: int, among: IntArray | None = None) -> IntArray:
+        """Return the states, [n_alike], that differ from one in what will be asked alone."""
+        classes = self.chain.alike
+        if classes is None:
+            return np.array([state], np.int64)
+        states = np.arange(self.chain.n_states, dtype=np.int64) if among is None else among
+        found: IntArray = states[classes[states] == classes[state]]
+        return found
 
     def probabilities(self, path: f.PathFormula, states: IntArray) -> list[Number]:
         """Return the probability of a path formula from each of some states [n]."""
