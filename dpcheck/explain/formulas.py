@@ -307,22 +307,19 @@ def _why_false(subject: Subject, part: f.StateFormula, state: int) -> Remark:
         case f.Private():
             gap = gaps_of(truths, part.path, truths.violating(part, truths.pairs_at(states)))[0]
             _, run = deciding_runs(subject, part.path, (gap.left, gap.right), "event")
-            told = _against(subject, gap, part, state)
+            told = _against(subject, gap, part)
         case f.Not(argument=f.Private() as private) if len(pairs := truths.pairs_at(states)):
             worst = _worst(gaps_of(truths, private.path, pairs), private)
-            told = [*_against(subject, worst, private, state), ", so D is true"]
+            told = [*_against(subject, worst, private), ", so D is true"]
         case _:
             return Remark("", Phrase.of(f"{text} is false"))
     return Remark("", Phrase.of(f"{text}: ", *told), run)
 
 
-def _against(subject: Subject, gap: Gap, formula: f.Private, state: int) -> list[PhrasePart]:
-    """Return both probabilities of a pair, the one state known, and what D allows."""
-    from_left, from_right = (
-        "" if end == state else f" from {subject.chain.state_text(end)}"
-        for end in (gap.left, gap.right)
-    )
-    parts: list[PhrasePart] = [bare(gap.p), f"{from_left} against ", bare(gap.q), from_right]
+def _against(subject: Subject, gap: Gap, formula: f.Private) -> list[PhrasePart]:
+    """Return both probabilities of a pair, from where they are, and what D allows."""
+    left, right = map(subject.chain.state_text, (gap.left, gap.right))
+    parts: list[PhrasePart] = [bare(gap.p), f" from {left} against ", bare(gap.q), f" from {right}"]
     ratio = ratio_amount(_event(gap))
     parts += [] if ratio is None else [", ratio ", ratio]
     parts += [", allowed ", growth_amount(formula.epsilon)]
