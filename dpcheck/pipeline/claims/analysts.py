@@ -82,7 +82,7 @@ MOST_TRIED: Final = 64
 """So many analysts are tried who at last make one choice again and again, as many queries as that
 leaves different."""
 
-AGAIN: Final = "from there on the last query is made again and again"
+AGAIN: Final = "by an analyst who at last makes one query again and again"
 SEEN: Final = "even by an analyst who sees the outputs"
 ATTAINED: Final = ", for one who always asks the same,"
 FOR_ONE_WHO_SEES: Final = ", for one who sees the outputs"
