@@ -150,7 +150,7 @@ def _value_atoms(name: str, column: Sequence[Value | None]) -> Iterator[Atom]:
         yield _atom(f"{name} is {text}", 1, (each == text for each in texts))
         if len(different) > 2:
             bits = (each is not None and each != text for each in texts)
-            yield _atom(f"{name} is not {text}", 1.2, bits)
+            yield _atom(f"{name} is other than {text}", 1.2, bits)
     numbers = [_number(value) for value in column]
     if all((n is None) == (v is None) for n, v in zip(numbers, column, strict=True)):
         yield from _order_atoms(name, numbers, 1.1)

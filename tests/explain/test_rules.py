@@ -50,7 +50,7 @@ def holds(text, outputs):
 
 def atom(text, outputs):
     patterns = [
-        (r"the (\w+) output is not (\w+)", lambda n, v: at(outputs, n) not in (None, v)),
+        (r"the (\w+) output is other than (\w+)", lambda n, v: at(outputs, n) not in (None, v)),
         (r"the (\w+) output is (\w+)", lambda n, v: at(outputs, n) == v),
         (r"no output is (\w+)", lambda v: v not in outputs),
         (r"exactly (\d+) outputs? (?:is|are) (\w+)", lambda n, v: outputs.count(v) == int(n)),

@@ -216,14 +216,15 @@ def _run(
 
 
 def _rule(rule: explanation.Rule, told: explanation.Inequality | None) -> str:
-    """Return a rule with its probabilities, unless they were told before."""
+    """Return a rule; with its probabilities if it is of another event than what was told before."""
     if told is not None and (rule.p, rule.q) == (told.p, told.q):
         return visible(rule.text)
     numbers = [rule.p, rule.q, *([rule.ratio] if rule.ratio else [])]
 
     def written(longest: int, _: int) -> str:
         texts = [notation.readable(each, longest) for each in numbers]
-        return f"{visible(rule.text)}: {' against '.join(texts[:2])}" + "".join(
+        lead = "" if told is None else "also violated where "
+        return f"{lead}{visible(rule.text)}: {' against '.join(texts[:2])}" + "".join(
             f", ratio {text}" for text in texts[2:]
         )
 
