@@ -229,8 +229,10 @@ ASKED = """mechanism asked { input x in 0..1 adjacent all
     [
         (
             "P=1 [ X P>=3/5 [ X output = x ] ]",
-            "P>=3/5 [ X output = x ] is false after 0 from x = 0, c = [high, low]: 1/2"
-            " (queries that are not asked yet are any)",
+            (
+                "P>=3/5 [ X output = x ] is false after 0 from x = 0, c = [high, low]: 1/2"
+                " (queries that are not asked yet are any)"
+            ),
         ),
         ("at c[1] = low : P>=1/2 [ P>=3/5 [ X output = x ] ]", "c = [low, low]: 1/2"),
         ("P>=1 [ X (output = 0 => P>=3/5 [ X output = x ]) ]", None),  # the P alone is no reason
