@@ -82,11 +82,9 @@ def _bound(word: str, relations: Sequence[Relation], values: Sequence[Extended])
     kept = kept_by(word, relations, values)
     if not kept:
         return Phrase.of(f"no bound would do: {word} is infinite")
-    known = "".join(map(str, kept))
-    if word == "P" and known in (">=0", "<=1"):
-        return Phrase.of("no bound would do: for some input it is ", kept[1])
-    if word == "P" and known == " in [0, 1]":
-        return Phrase.of("no bound would do: for some input it is 0, for another 1")
+    if word == "P" and says_nothing(kept):
+        ends = "0, for another 1" if len(kept) > 2 else kept[1]
+        return Phrase.of("no bound would do: for some input it is ", ends)
     match [comparison for comparison, _ in relations]:
         case [">=" | ">"]:
             return Phrase.of(f"holds up to {word}", *kept)
@@ -94,6 +92,11 @@ def _bound(word: str, relations: Sequence[Relation], values: Sequence[Extended])
             return Phrase.of(f"holds from {word}", *kept, " on")
         case _:
             return Phrase.of(f"holds as {word}", *kept)
+
+
+def says_nothing(kept: Sequence[PhrasePart]) -> bool:
+    """Return whether every probability keeps some bounds."""
+    return "".join(map(str, kept)) in (">=0", "<=1", " in [0, 1]")
 
 
 def kept_by(

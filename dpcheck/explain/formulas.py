@@ -21,7 +21,7 @@ from dpcheck.check.values.amounts import (
 from dpcheck.check.values.comparisons import as_number, least_budget
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import Amount, Counterexample, Enough, Phrase, PhrasePart
-from dpcheck.explain.bounds import Outside, kept_by, outside
+from dpcheck.explain.bounds import Outside, kept_by, outside, says_nothing
 from dpcheck.explain.event_claims import inequality_of
 from dpcheck.explain.explanation import (
     Explanation,
@@ -334,7 +334,7 @@ def _weaker(subject: Subject, part: f.StateFormula, states: IntArray) -> list[Ph
     match part:
         case f.ProbabilityIs():
             kept = kept_by("P", part.relations, truths.probabilities(part.path, states))
-            return ["P", *kept, text[text.index(" [ ") :]]
+            return [] if says_nothing(kept) else ["P", *kept, text[text.index(" [ ") :]]
         case f.Private():
             gaps = gaps_of(truths, part.path, truths.pairs_at(states))
             epsilon = least_budget(_chances(gaps), part.delta)
