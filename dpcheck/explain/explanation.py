@@ -22,11 +22,15 @@ from dpcheck.records import dataclass, replace
 
 @dataclass(frozen=True)
 class Difference:
-    """A variable and its values on both sides, as the language's text, or on one side alone."""
+    """A variable and its values on both sides, as the language's text, or on one side alone.
+
+    `line` is that of the assignment which gave it the left value in a run, where it says more.
+    """
 
     name: str
     left: str
     right: str = ""
+    line: Line | None = None
 
 
 NeighborKind = Literal["neighbors", "secrets"]

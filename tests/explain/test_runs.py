@@ -202,3 +202,20 @@ def test_every_quantity_of_losses_names_outputs_and_shows_a_run_where_it_is_not_
             for remark in explanation.remarks
             for part in remark.text.parts
         )
+
+
+def test_of_an_output_that_differs_the_line_of_its_assignment_is_told(tmp_path):
+    """Of several assignments it is the last one before the output."""
+    text = """mechanism m { input x in 0..1 adjacent all
+      var sent := 9
+      drawn ~ bernoulli(1/2)
+      if drawn { sent := 7 }
+      sent := 2 * x
+      output (drawn, sent, x) }
+    check m: dp(1)"""
+    (found,) = explained(text, tmp_path)
+    (differing,) = (step for step in found.run.steps if step.right_value)
+    assert [(each.name, each.line and each.line.number) for each in differing.reads] == [
+        ("sent", 5),
+        ("x", None),
+    ]

@@ -161,7 +161,7 @@ def by_input(shown: ShownPair, cells: InputCells) -> tuple[InputStep, ...]:
             return ()
         q = chance(chain, int(chain.initial[place[0]]), shown.sequences[0])
         values = (value_text(cells.explored.table.value(int(c))) for c in (before, current[k]))
-        steps.append(InputStep(Difference(name, *values), factor_amount(p, q)))
+        steps.append(InputStep(Difference(name, next(values), next(values)), factor_amount(p, q)))
         if q == 0:
             break
         p = q

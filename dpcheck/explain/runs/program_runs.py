@@ -30,7 +30,7 @@ from dpcheck.model.evaluation import evaluate, truth
 from dpcheck.model.expressions import reads
 from dpcheck.model.offers import shown_text
 from dpcheck.model.values import ArrayValue, Value, value_key
-from dpcheck.records import dataclass
+from dpcheck.records import dataclass, field
 
 Environment = Mapping[str, Value]
 
@@ -59,12 +59,14 @@ class FoundRun:
 class Place:
     """A draw, an output or an end that a run has come to.
 
-    `branches` were decided on the way: nodes, decisions, and what they read.
+    `branches` were decided on the way: nodes, decisions, and what they read. `written` are the
+    nodes that assigned to variables last.
     """
 
     node: int
     environment: Environment
     branches: tuple[tuple[int, bool, Environment], ...] = ()
+    written: Mapping[str, int] = field(default_factory=dict)
 
 
 class ProgramRuns:
@@ -80,7 +82,7 @@ class ProgramRuns:
 
     def begin(self, inputs: Environment) -> Place | None:
         """Return the first draw, output or end of a run on an input."""
-        return self._silent(self.entry, inputs)
+        return self._silent(self.entry, inputs, {})
 
     def after(self, place: Place, value: Value) -> Place | None:
         """Return where a run comes to next when a draw gives, or an output shows, the value.
@@ -89,10 +91,10 @@ class ProgramRuns:
         """
         node = self.nodes[place.node]
         assert isinstance(node, program.Sample | program.Output), "a run stays at an end"
-        environment = place.environment
+        environment, written = place.environment, dict(place.written)
         if isinstance(node, program.Sample):
             environment = {**environment, node.target: value}
-        return self._silent(node.next, environment)
+        return self._silent(node.next, environment, written)
 
     def draws(self, place: Place) -> dict[object, tuple[Value, Number]]:
         """Return what a draw can give, by the keys of values, with probabilities."""
@@ -195,14 +197,14 @@ class ProgramRuns:
             else:
                 yield None
 
-    def _silent(self, node: int, environment: Environment) -> Place | None:
-        """Return the next draw, output or end, and what was decided on the way."""
+    def _silent(self, node: int, environment: Environment, written: dict[str, int]) -> Place | None:
+        """Return the next draw, output or end, and what was decided and `written` on the way."""
         known = dict(environment)
         branches: list[tuple[int, bool, Environment]] = []
         for _ in range(_MAX_SILENT):
             match self.nodes[node]:
                 case program.Sample() | program.Output() | program.Stop() | program.Fail():
-                    return Place(node, known, tuple(branches))
+                    return Place(node, known, tuple(branches), written)
                 case program.Branch() as branch:
                     is_true = truth(branch.condition, known)
                     branches.append((node, is_true, self._known(node, known)))
@@ -210,15 +212,18 @@ class ProgramRuns:
                     continue
                 case program.Assign() as made:
                     known[made.target] = evaluate(made.value, known)
+                    written[made.target] = node
                 case program.AssignCell() as made:
                     index = evaluate(made.index, known)
                     assert isinstance(index, int), "an index was checked"
                     known[made.cells[index - made.lo]] = evaluate(made.value, known)
+                    written[made.cells[index - made.lo]] = node
                 case program.Unpack() as made:
                     parts = evaluate(made.value, known)
                     items = parts.items if isinstance(parts, ArrayValue) else parts
                     assert isinstance(items, tuple), "what is unpacked was checked"
                     known.update(zip(made.targets, items, strict=True))
+                    written.update(dict.fromkeys(made.targets, node))
                 case program.Forget() as made:
                     for name in made.targets:
                         known.pop(name, None)

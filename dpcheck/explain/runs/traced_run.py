@@ -8,7 +8,7 @@ the value, or outputs something else.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
 
@@ -174,13 +174,17 @@ def _folded(steps: list[RunStep]) -> tuple[RunStep, ...]:
 
 def _plain(runs: ProgramRuns, step: Step) -> RunStep:
     node = runs.nodes[step.node]
-    value, line = shown_text(step.value), Line(node.span.source.name, node.span.line)
+    value, line = shown_text(step.value), _line(node)
     if isinstance(node, program.Sample):
         price = number_amount(step.probability)
         place = _as_written(node.target) or node.span.text.partition("~")[0].strip()
         return RunStep(line, "draw", place, value, left=price)
     is_query = isinstance(node, program.Output) and node.query is not None
     return RunStep(line, "query" if is_query else "output", "", value)
+
+
+def _line(node: program.Node) -> Line:
+    return Line(node.span.source.name, node.span.line)
 
 
 def _as_written(name: str) -> str:
@@ -241,10 +245,21 @@ def _parting(
     return "right never gets here", ()
 
 
-def _different(left: Environment, right: Environment | None = None) -> tuple[Difference, ...]:
-    """Return the variables that were written with other values on the right, or without one all."""
+def _different(
+    left: Environment, right: Environment | None = None, lines: Mapping[str, Line] | None = None
+) -> tuple[Difference, ...]:
+    """Return the variables that were written with other values on the right, or without one all.
+
+    `lines` are those of the assignments on the left.
+    """
+    lines = lines or {}
     return tuple(
-        Difference(_as_written(name), value_text(value), "" if right is None else value_text(there))
+        Difference(
+            _as_written(name),
+            value_text(value),
+            "" if right is None else value_text(there),
+            lines.get(name),
+        )
         for name, value in left.items()
         for there in [value if right is None else right.get(name, value)]
         if _as_written(name) and (right is None or value_key(value) != value_key(there))
@@ -260,6 +275,9 @@ def _step(
         there = shown_text(runs.shown(right))
         if there == made.value:
             return made
+        lines = {name: _line(runs.nodes[node]) for name, node in left.written.items()}
+        lines = {name: line for name, line in lines.items() if line != made.line}
+        reads = _different(runs.known(left), runs.known(right), lines)
         infinite = factor_amount(1, 0)
         return replace(made, reads=reads, factor=infinite, right_value=there)
     nothing: tuple[None, Number] = None, 0

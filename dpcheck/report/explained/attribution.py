@@ -63,7 +63,7 @@ def table_rows(
 def _folded(text: str, room: int) -> list[str]:
     """Return the lines of a cell, broken between words, and within one that has no room.
 
-    `x = 1`, `1 | 2` and `≈ 3` stay together.
+    `x = 1`, `1 | 2`, `≈ 3` and `(line 4)` stay together.
 
     >>> _folded("c = high, then (bit, 0), then anything", 16)
     ['c = high, then', '(bit, 0), then', 'anything']
@@ -71,7 +71,7 @@ def _folded(text: str, room: int) -> list[str]:
     ['r[2] = 1 |', '-1']
     """
     lines = [""]
-    for word in re.split(r"(?<![=|≈]) (?![=|])", text):
+    for word in re.split(r"(?<![=|≈])(?<!\(line) (?![=|])", text):
         if lines[-1] and width(f"{lines[-1]} {word}") <= room:
             lines[-1] += f" {word}"
             continue
@@ -256,7 +256,9 @@ def _step_cells(step: RunStep, file: str, *, is_possible: bool) -> Cells:
             said = step.value + there
     times = {1: "", 2: " (twice)"}.get(step.times, f" ({step.times} times)")
     reads = ", ".join(
-        " | ".join(filter(None, (f"{each.name} = {each.left}", each.right))) for each in step.reads
+        " | ".join(filter(None, (f"{each.name} = {each.left}", each.right)))
+        + ("" if each.line is None else f" (line {each.line.text(file)})")
+        for each in step.reads
     )
     factor = step.note or _power(step.factor, step.times)
     factor = "other draws" if factor == "inf" and is_possible else factor
