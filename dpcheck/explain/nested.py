@@ -96,9 +96,10 @@ def _false_after(
     (p,) = subject.truths.probabilities(formula.path, np.array(way[-1:], np.int64))
     where: list[PhrasePart] = [f" at {name(way[-1])}"]
     if isinstance(subject.target, Mechanism):
-        shown = tuple(chain.observation_text(int(chain.observation[s])) for s in way[1:])
+        codes = chain.observation[np.array(way[1:], np.int64)].tolist()
+        shown = tuple(chain.observation_text(code) for code in codes if code >= 0)
         after: list[PhrasePart] = [" after ", OutputSequence(shown)] if shown else []
-        where = [*after, f" from {name(way[0])}"]
+        where = [*after, " at the end" * (len(shown) < len(codes)), f" from {name(way[0])}"]
     why = " (queries that are not asked yet are any)" if is_other else ""
     said = [f"{formula_text(formula)} is false", *where, ": ", number_amount(p), why]
     return Remark("inner", Phrase.of(*said))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import pytest
@@ -246,3 +247,12 @@ def test_an_inner_bound_says_after_what_it_is_false(claim, told, tmp_path):
     assert all(text.endswith(told) for text in inner)
     if claim.startswith("P="):
         assert found.tight is None, "P=0 says nothing of the inner formula"
+
+
+def test_an_inner_bound_that_is_false_at_the_end_shows_no_output_there(tmp_path):
+    text = """mechanism m { input x in 0..1 adjacent all
+      b ~ bernoulli(if x = 0 then 1/3 else 2/3) output b }
+    check m: P>=1 [ X X P>=1/2 [ F output = true ] ]"""
+    (found,) = explained(text, tmp_path)
+    (inner,) = (str(each.text) for each in found.remarks if each.label == "inner")
+    assert re.fullmatch(r".* is false after (true|false) at the end from x = [01]: 0", inner)
