@@ -295,9 +295,10 @@ class _Worker(Generic[T]):
         self._limits = limits
         self.told, telling = os.pipe()
         self._errors, complaining = os.pipe()
+        parent = os.getpid()
         self._pid = os.fork()
         if self._pid == 0:
-            _work(work, heard, limits, telling, complaining)
+            _work(work, heard, limits, (telling, complaining, parent))
         os.close(telling)
         os.close(complaining)
         os.set_blocking(self._errors, False)
@@ -360,12 +361,13 @@ _NOT_EVEN_AN_ERROR = "error return without exception set"
 
 
 def _work(
-    work: Work[T], heard: Sequence[T], limits: RunLimits, telling: int, complaining: int
+    work: Work[T], heard: Sequence[T], limits: RunLimits, ends: tuple[int, int, int]
 ) -> NoReturn:
-    """Do the work and end the process."""
+    """Do the work and end the process; the ends are two pipes, and the parent's number."""
+    telling, complaining, parent = ends
     status = _FAILED
     try:
-        _settle(complaining)
+        _settle(complaining, parent)
         events = work.events(heard)  # what it imports goes into the memory of the main thread
         with_deep_stack(lambda: _tell_all(events, limits.max_memory, telling))
         status = 0
@@ -396,7 +398,7 @@ def _tell_all(events: Iterator[T], max_memory: int | None, telling: int) -> None
     _tell(telling, OVER, sources)
 
 
-def _settle(complaining: int) -> None:
+def _settle(complaining: int, parent: int) -> None:
     """Let the process be a worker: leave signals to the parent, and end with it.
 
     What C libraries say on standard error goes to the parent, who reads it if the worker dies.
@@ -411,6 +413,8 @@ def _settle(complaining: int) -> None:
         import ctypes
 
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(_FAILED)  # it was ended before it could be asked for
 
 
 _PR_SET_PDEATHSIG = 1

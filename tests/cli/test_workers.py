@@ -309,3 +309,23 @@ def test_memory_that_is_kept_is_not_asked_for_again():
         for way in ("keeps", "gives")
     )
     assert keeps < gives / 3
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are forked")
+def test_a_worker_whose_parent_ended_before_it_could_ask_to_end_with_it_ends():
+    code = """
+import os, time
+from dpcheck.cli import workers
+_, complaining = os.pipe()
+if os.fork() == 0:
+    parent = os.getpid()
+    if os.fork() == 0:
+        while os.getppid() == parent:
+            time.sleep(0.01)
+        workers._settle(complaining, parent)
+        os.write(1, b"goes on alone")
+    os._exit(0)
+os.wait()
+"""
+    said = subprocess.check_output([sys.executable, "-c", code], text=True, timeout=60)
+    assert said == ""
