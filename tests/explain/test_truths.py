@@ -482,7 +482,8 @@ def test_no_infinite_factor_stands_beside_a_finite_ratio(tmp_path):
     assert answer.explanation.inequality.ratio.exact == "3"
     assert answer.explanation.run.steps[-1].factor.exact == "inf"
     said = answer_text(answer)
-    assert re.search(r"output 0 \| output 1  y = 0 \| 1  other draws$", said, re.MULTILINE)
+    row = r"output 0 \| output 1  y = 0 \| 1 \(line \d+\)  other draws$"
+    assert re.search(row, said, re.MULTILINE)
     assert "from the right other draws give this output, most probably is_honest = false" in said
 
 
