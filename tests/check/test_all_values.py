@@ -2,10 +2,11 @@
 
 import random
 from fractions import Fraction
+from math import exp, log
 
 import pytest
 
-from tests.checking import called, check_text, verdicts
+from tests.checking import called, check_text, error_codes, verdicts
 
 MODEL = """
 param alpha in (0, 1)
@@ -406,3 +407,39 @@ refute m: epsilon > 0
     report = check_text(text)
     assert verdicts(report) == ["holds", "holds", "violated"]
     assert all(result["vacuous"] for result in report["results"])
+
+
+EXPONENTS = """
+dist scored(x, e) = { k: exp(-e * abs(k - x) / 2) for k in 0..2 } normalized
+
+mechanism direct {
+  input x in 0..2
+  adjacent abs(x - x') <= 1
+  y ~ { k: exp(-eps * abs(k - x) / 2) for k in 0..2 } normalized
+  output y
+}
+mechanism given(e = eps) {
+  input x in 0..2
+  adjacent abs(x - x') <= 1
+  y ~ scored(x, e)
+  output y
+}
+"""
+
+
+def test_exponents_that_are_known_on_a_run_are_multiples_of_a_parameter():
+    asked = ["direct: epsilon", "given: delta(ln 2)", "given(e = eps/3): epsilon"]
+    text = EXPONENTS + "".join(f"compute {each}\n" for each in asked)
+    results = check_text("param eps > 0\n" + text)["results"]
+    texts = [result["pieces"][-1]["exact"] for result in results]
+    for value in (2, 7 / 3, 5):
+        expected = [eval(each, {"ln": log, "exp": exp, "eps": value}) for each in texts]
+        ordinary = check_text(f"const eps = {Fraction(value).limit_denominator(9)}\n" + text)
+        found = [float(result["value"]["decimal"]) for result in ordinary["results"]]
+        assert found == pytest.approx(expected)
+
+
+def test_an_argument_that_stands_inside_and_outside_of_exp_is_a_mistake():
+    drawn = EXPONENTS.replace("exp(-e *", "(1 + e) * exp(-e *")
+    report = check_text("param eps > 0\n" + drawn + "check given: dp(eps)")
+    assert error_codes(report) == ["DP626"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TypeGuard
 
 from dpcheck.diagnostics.mistakes import Mistake
@@ -17,6 +17,7 @@ from dpcheck.exact import (
     decimal,
     exponential,
 )
+from dpcheck.exact.parametric import as_budget
 from dpcheck.model import surface
 from dpcheck.model.distributions import DISTRIBUTIONS
 from dpcheck.model.evaluation import OF_PARAMS
@@ -100,19 +101,42 @@ def as_param(value: Param) -> ParamNumber:
     return ParamNumber(value.stand_in, value)
 
 
-def params_in(node: object) -> Iterator[ParamValue | ExpNumber]:
-    """Yield the constants below a node of the core that depend on a parameter, or on e."""
-    if isinstance(node, ParamNumber | ParamBudget | ExpNumber):
-        yield node
-    elif isinstance(node, Const):
-        if not isinstance(node.value, int):
-            yield from params_in(node.value)
-    elif isinstance(node, tuple | list):
-        for part in node:
-            yield from params_in(part)
-    elif hasattr(node, "__dataclass_fields__") and not isinstance(node, Span | Budget):
-        for each in fields(node):  # type: ignore[arg-type]
-            yield from params_in(getattr(node, each.name))
+def params_in(
+    node: object, bound: Mapping[str, Expr] | None = None, *, in_exponent: bool = False
+) -> Iterator[ParamValue | ExpNumber]:
+    """Yield the constants below a node of the core that depend on a parameter, or on e.
+
+    A multiple of a parameter `in_exponent` is its budget. `bound` are arguments of a `dist`, which
+    are where their names stand.
+    """
+    match node:
+        case ParamNumber() if in_exponent and node.exponent() is not None:
+            budget = as_budget(node)
+            assert isinstance(budget, ParamBudget), "it is a multiple of the parameter"
+            yield budget
+        case ParamNumber() | ParamBudget() | ExpNumber():
+            yield node
+        case Span() | Budget():
+            pass
+        case Const(value=value):
+            if not isinstance(value, int):
+                yield from params_in(value, bound, in_exponent=in_exponent)
+        case Var(name=name) if bound and name in bound:
+            yield from params_in(bound[name], bound, in_exponent=in_exponent)
+        case (
+            Let(name=name, value=value, body=body)
+            | LetDistribution(name=name, value=value, body=body)
+        ):
+            yield from params_in(body, {**(bound or {}), name: value}, in_exponent=in_exponent)
+        case Apply(op="exp", args=args):
+            yield from params_in(args, bound, in_exponent=True)
+        case tuple() | list():
+            for part in node:
+                yield from params_in(part, bound, in_exponent=in_exponent)
+        case _ if hasattr(node, "__dataclass_fields__"):
+            for each in fields(node):  # type: ignore[arg-type]
+                part = getattr(node, each.name)
+                yield from params_in(part, bound, in_exponent=in_exponent)
 
 
 def report_misuse(node: object, scope: Scope, tainted: frozenset[str] = frozenset()) -> None:
