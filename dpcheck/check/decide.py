@@ -45,10 +45,28 @@ from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic import claims
 from dpcheck.logic.formula_text import formula_text
 from dpcheck.logic.formulas import Private, ProbabilityIs, Relation, StateFormula
-from dpcheck.records import replace
+from dpcheck.records import dataclass, replace
 from dpcheck.source import Span
 
 NOTHING_MEASURED = Measures()
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """The states [n_selected] a claim is about, in a chain of which `truths` are known."""
+
+    selected: IntArray
+    truths: Truths
+    measures: Measures
+
+    @property
+    def coverage(self) -> Coverage:
+        """How much is looked at."""
+        return Coverage(len(self.selected), len(self.truths.pairs_at(self.selected)))
+
+    def name(self, k: int) -> str:
+        """Return the text of the selected state k."""
+        return self.truths.chain.state_text(int(self.selected[k]))
 
 
 def decide(
@@ -67,14 +85,12 @@ def decide(
     Raises `ClaimRejected` when `at` selects nothing, or `P=?` has no single state.
     """
     truths = truths or Truths(chain, limits)
-    selected = chain.initial
+    asked = Asked(chain.initial, truths, measures)
     try:
-        selected = selected_states(truths, at)
-        return _decide(claim, selected, truths, measures)
+        asked = Asked(selected_states(truths, at), truths, measures)
+        return _decide(claim, asked)
     except LimitReached as limit:
-        return Outcome(
-            Undecided(limit.limit, Phrase.of(limit.progress)), _coverage(selected, truths)
-        )
+        return Outcome(Undecided(limit.limit, Phrase.of(limit.progress)), asked.coverage)
 
 
 def decide_arranged(
@@ -145,38 +161,36 @@ def selected_states(truths: Truths, at: claims.At | None) -> IntArray:
             assert_never(at)
 
 
-def _decide(claim: claims.Claim, selected: IntArray, truths: Truths, measures: Measures) -> Outcome:
-    """Return the outcome of a claim about the states of selected[n_selected]."""
+def _decide(claim: claims.Claim, asked: Asked) -> Outcome:
+    """Return the outcome of a claim about the selected states."""
     match claim:
         case claims.FormulaClaim():
-            return _decide_formula(claim, selected, truths)
+            return _decide_formula(claim, asked)
         case claims.PrivacyClaim():
-            return decide_on_sequences(claim, truths.chain, selected, truths.limits)
+            truths = asked.truths
+            return decide_on_sequences(claim, truths.chain, asked.selected, truths.limits)
         case claims.QuantityClaim(quantity=quantity) | claims.QuantityValue(quantity=quantity):
-            return _decide_quantity(claim, quantity, selected, truths, measures)
+            return _decide_quantity(claim, quantity, asked)
         case claims.QuantityComparison():
             from dpcheck.check.quantities.decide_quantity import decide_comparison
 
-            return decide_comparison(claim, lambda side: _decide(side, selected, truths, measures))
+            return decide_comparison(claim, lambda side: _decide(side, asked))
         case claims.ExpectationClaim(quantity=quantity, relations=relations):
-            return _decide_expectations(quantity, relations, selected, truths, measures)
+            return _decide_expectations(quantity, relations, asked)
         case _:
             assert_never(claim)
 
 
 def _decide_quantity(
-    claim: claims.QuantityClaim | claims.QuantityValue,
-    quantity: claims.Quantity,
-    selected: IntArray,
-    truths: Truths,
-    measures: Measures,
+    claim: claims.QuantityClaim | claims.QuantityValue, quantity: claims.Quantity, asked: Asked
 ) -> Outcome:
-    """Report or compare a quantity of the states of selected[n_selected]."""
+    """Report or compare a quantity of the selected states."""
+    chain, limits = asked.truths.chain, asked.truths.limits
     match quantity:
         case claims.PathProbability() | claims.Expectation():
-            return _decide_number(claim, quantity, selected, truths, measures)
+            return _decide_number(claim, quantity, asked)
         case claims.TightEpsilon() | claims.TightDelta():
-            return decide_on_sequences(claim, truths.chain, selected, truths.limits)
+            return decide_on_sequences(claim, chain, asked.selected, limits)
         case (
             claims.LossQuantity()
             | claims.LossTable()
@@ -185,50 +199,44 @@ def _decide_quantity(
         ):
             from dpcheck.check.quantities.decide_quantity import decide_quantity
 
-            seen = seen_pairs(truths.chain, selected, truths.limits)
-            return decide_quantity(claim, quantity, seen, measures)
+            seen = seen_pairs(chain, asked.selected, limits)
+            return decide_quantity(claim, quantity, seen, asked.measures)
         case _:
             assert_never(quantity)
 
 
-def _decide_formula(claim: claims.FormulaClaim, selected: IntArray, truths: Truths) -> Outcome:
-    """Decide a state formula at every state of selected[n_selected].
+def _decide_formula(claim: claims.FormulaClaim, asked: Asked) -> Outcome:
+    """Decide a state formula at every selected state.
 
     A limit that is reached beside the verdict costs the words that it is for.
     """
     from dpcheck.check.formulas.counterexamples import counterexample
     from dpcheck.check.formulas.vacuity import formula_vacuity
 
+    selected, truths = asked.selected, asked.truths
     failing = selected[~truths.at(claim.formula, selected)]
     is_violated, vacuity, beside = len(failing) > 0, tuple[Vacuity, ...](), tuple[Beside, ...]()
     verdict = Violated(counterexample(claim.formula, failing, truths)) if is_violated else Holds()
     with suppress(LimitReached):
         vacuity = formula_vacuity(claim.formula, selected, truths)
     with suppress(LimitReached, TooLarge):
-        beside = () if is_violated else _closest(claim.formula, selected, truths)
-    return Outcome(verdict, _coverage(selected, truths), vacuity, beside=beside)
+        beside = () if is_violated else _closest(claim.formula, asked)
+    return Outcome(verdict, asked.coverage, vacuity, beside=beside)
 
 
-def _coverage(selected: IntArray, truths: Truths) -> Coverage:
-    """Return how much is looked at from selected[n_selected]."""
-    return Coverage(len(selected), len(truths.pairs_at(selected)))
-
-
-def _closest(formula: StateFormula, selected: IntArray, truths: Truths) -> tuple[Beside, ...]:
-    """Return what comes closest to the budget of a D, or the bound of a P, that holds everywhere.
-
-    That is a pair or a state of selected[n_selected].
-    """
+def _closest(formula: StateFormula, asked: Asked) -> tuple[Beside, ...]:
+    """Return the pair or state closest to the budget of a D, or the bound of a P, that holds."""
     from dpcheck.check.formulas.closest import closest_pair
 
+    truths = asked.truths
     if truths.chain.lumped or truths.chain.n_states >= LARGE_CHAIN:
         return ()
     if isinstance(formula, ProbabilityIs):
-        values = truths.probabilities(formula.path, selected)
-        return _closest_state(formula.relations, selected, values, truths)
+        values = truths.probabilities(formula.path, asked.selected)
+        return _closest_state(formula.relations, values, asked)
     if not isinstance(formula, Private):
         return ()
-    pairs = truths.pairs_at(selected)
+    pairs = truths.pairs_at(asked.selected)
     gap, is_exact = closest_pair(formula, pairs, truths) if len(pairs) else (None, False)
     if gap is None or not is_exact or gap.p == gap.q:
         return ()
@@ -238,9 +246,9 @@ def _closest(formula: StateFormula, selected: IntArray, truths: Truths) -> tuple
 
 
 def _closest_state(
-    relations: Sequence[Relation], selected: IntArray, values: Sequence[Extended], truths: Truths
+    relations: Sequence[Relation], values: Sequence[Extended], asked: Asked
 ) -> tuple[Beside, ...]:
-    """Return which of selected[n_selected] has the value closest to a bound, unless all have it.
+    """Return which of the selected states has the value closest to a bound, unless all have it.
 
     values [n_selected] are within all bounds.
     """
@@ -254,73 +262,60 @@ def _closest_state(
     if all(distance == 0 for distance, *_ in near):
         return ()
     _, k, comparison, bound = min(near, key=lambda each: by_size(each[0]))
-    name, amount = truths.chain.state_text(int(selected[k])), bound_amount(values[k])
-    told = f"tightest: {name} with ", amount, f" {comparison} {exact_text(bound)}"
-    return (Beside(Phrase.of(*told)),)
+    compares = f" {comparison} {exact_text(bound)}"
+    told = Phrase.of(f"tightest: {asked.name(k)} with ", bound_amount(values[k]), compares)
+    return (Beside(told),)
 
 
 def _decide_number(
     claim: claims.QuantityClaim | claims.QuantityValue,
     quantity: claims.PathProbability | claims.Expectation,
-    selected: IntArray,
-    truths: Truths,
-    measures: Measures,
+    asked: Asked,
 ) -> Outcome:
-    """Report or compare a probability or a mean at the one state of selected[1]."""
-    value = one_number(quantity, selected, truths, measures)
-    name, amount = truths.chain.state_text(int(selected[0])), bound_amount(value)
+    """Report or compare a probability or a mean at the one state that is selected."""
+    value = one_number(quantity, asked)
+    name, amount = asked.name(0), bound_amount(value)
     verdict = verdict_on(claim, quantity_text(quantity), value, amount, (name,))
     if isinstance(verdict, Violated) and isinstance(quantity, claims.PathProbability):
         assert isinstance(claim, claims.QuantityClaim), "a value is not violated"
         sides = Sides(amount, claim.comparison, bound_amount(claim.bound))
         verdict = _violated(name, formula_text(quantity.path), sides, amount)
-    return Outcome(verdict, *looked_at(quantity, selected, truths), amount)
+    return Outcome(verdict, *looked_at(quantity, asked), amount)
 
 
-def one_number(
-    quantity: claims.PathProbability | claims.Expectation,
-    selected: IntArray,
-    truths: Truths,
-    measures: Measures,
-) -> Extended:
-    """Return the probability or the mean at the one state of selected[1]."""
-    names = tuple(truths.chain.state_text(int(s)) for s in selected)
+def one_number(quantity: claims.PathProbability | claims.Expectation, asked: Asked) -> Extended:
+    """Return the probability or the mean at the one state that is selected."""
     is_mean = isinstance(quantity, claims.Expectation)
-    if len(names) != 1:
+    if len(asked.selected) != 1:
+        names = tuple(map(asked.name, range(len(asked.selected))))
         raise ClaimRejected(SeveralStates(quantity.span, names, "E=?" if is_mean else "P=?"))
     if isinstance(quantity, claims.Expectation):
-        return means(quantity, selected, truths, measures)[0]
-    return truths.probabilities(quantity.path, selected)[0]
+        return means(quantity, asked)[0]
+    return asked.truths.probabilities(quantity.path, asked.selected)[0]
 
 
 def looked_at(
-    quantity: claims.PathProbability | claims.Expectation, selected: IntArray, truths: Truths
+    quantity: claims.PathProbability | claims.Expectation, asked: Asked
 ) -> tuple[Coverage, tuple[Vacuity, ...]]:
-    """Return how much was looked at from selected[n_selected], and why that may say little."""
+    """Return how much was looked at, and why that may say little."""
     from dpcheck.check.formulas.vacuity import formula_vacuity
 
     if isinstance(quantity, claims.Expectation):
-        return _coverage(selected, truths), ()
-    return _coverage(selected, truths), formula_vacuity(quantity.path, selected, truths)
+        return asked.coverage, ()
+    return asked.coverage, formula_vacuity(quantity.path, asked.selected, asked.truths)
 
 
 def _decide_expectations(
-    quantity: claims.Expectation,
-    relations: Sequence[Relation],
-    selected: IntArray,
-    truths: Truths,
-    measures: Measures,
+    quantity: claims.Expectation, relations: Sequence[Relation], asked: Asked
 ) -> Outcome:
-    """Compare the mean of a number from every state of selected[n_selected]."""
-    chain, found = truths.chain, means(quantity, selected, truths, measures)
-    coverage = _coverage(selected, truths)
-    for state, mean in zip(selected.tolist(), found, strict=True):
+    """Compare the mean of a number from every selected state."""
+    found = means(quantity, asked)
+    for k, mean in enumerate(found):
         for comparison, bound in relations:
-            if holds(comparison, order(mean, bound)):
-                continue
-            sides = Sides(bound_amount(mean), comparison, number_amount(bound))
-            return Outcome(_violated(chain.state_text(state), quantity.text, sides), coverage)
-    return Outcome(Holds(), coverage, beside=_closest_state(relations, selected, found, truths))
+            if not holds(comparison, order(mean, bound)):
+                sides = Sides(bound_amount(mean), comparison, number_amount(bound))
+                return Outcome(_violated(asked.name(k), quantity.text, sides), asked.coverage)
+    return Outcome(Holds(), asked.coverage, beside=_closest_state(relations, found, asked))
 
 
 def _violated(state: str, measured: str, sides: Sides, *probabilities: Amount) -> Violated:
@@ -329,11 +324,9 @@ def _violated(state: str, measured: str, sides: Sides, *probabilities: Amount) -
     return Violated(Counterexample((state,), Phrase.of(measured), probabilities, said, sides))
 
 
-def means(
-    quantity: claims.Expectation, selected: IntArray, truths: Truths, measures: Measures
-) -> list[Extended]:
-    """Return the means from selected[n_selected]."""
+def means(quantity: claims.Expectation, asked: Asked) -> list[Extended]:
+    """Return the means from the selected states [n_selected]."""
     from dpcheck.check.quantities.expectations import expectations
 
-    end = measures.at_ends[quantity.key]
-    return expectations(truths.chain, end, selected, quantity.span, truths.limits)
+    end, truths = asked.measures.at_ends[quantity.key], asked.truths
+    return expectations(truths.chain, end, asked.selected, quantity.span, truths.limits)

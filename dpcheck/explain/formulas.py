@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcheck import exact
 from dpcheck.chain.chain import IntArray
-from dpcheck.check.decide import means
+from dpcheck.check.decide import Asked, means
 from dpcheck.check.formulas.counterexamples import false_parts
 from dpcheck.check.values.amounts import (
     bare,
@@ -218,7 +218,7 @@ def _probability(subject: Subject, formula: f.ProbabilityIs, selected: IntArray)
 
 def explain_expectation(subject: Subject, claim: claims.ExpectationClaim) -> Explanation:
     """Return the inputs that fail a claim E, and the bound that holds."""
-    values = means(claim.quantity, subject.selected, subject.truths, subject.measures)
+    values = means(claim.quantity, Asked(subject.selected, subject.truths, subject.measures))
     found = _outside(subject, "E", claim.relations, values)
     end = subject.measures.at_ends[claim.quantity.key]
     carried = subject.part("run", lambda: carrying_outputs(subject, end, found))

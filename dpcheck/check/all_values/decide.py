@@ -13,7 +13,7 @@ from typing import Final, assert_never
 
 import numpy as np
 
-from dpcheck.chain.chain import Chain, IntArray
+from dpcheck.chain.chain import Chain
 from dpcheck.chain.graph import graph_of, has_cycles
 from dpcheck.chain.sets import distinct
 from dpcheck.check.all_values.deltas import WorstSets, worst_sets
@@ -29,7 +29,7 @@ from dpcheck.check.all_values.rows import (
     polynomial_rows,
     units_of,
 )
-from dpcheck.check.decide import looked_at, means, one_number, selected_states
+from dpcheck.check.decide import Asked, looked_at, means, one_number, selected_states
 from dpcheck.check.evidence.sequences import sequence_table
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.formulas.vacuity import NO_NEIGHBORS, formula_vacuity
@@ -101,7 +101,7 @@ NOT_SHOWN: Final = Limit("size", unit="what a claim is about is not what is seen
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class Setting(Asked):
     """What a claim about all values of a parameter is decided with.
 
     `vanishing` are weights that are 0, or 1, for some value of it, where runs may stay in a `while`
@@ -109,13 +109,10 @@ class Setting:
     """
 
     claim: Claim
-    truths: Truths
-    selected: IntArray
     for_all: ForAll
     vanishing: tuple[ParamNumber, ...]
     has_loops: bool
     at: Callable[[Chosen], Outcome]
-    measures: Measures
 
     @property
     def may_stay(self) -> bool:
@@ -147,7 +144,8 @@ def decide_for_all(
     """
     truths = Truths(chain, limits)
     selected = selected_states(truths, at)
-    setting = Setting(claim, truths, selected, for_all, vanishing, has_loops, at_value, measures)
+    asked = selected, truths, measures
+    setting = Setting(*asked, claim, for_all, vanishing, has_loops, at_value)
     match claim:
         case QuantityValue(quantity=quantity):
             return _value(quantity, setting)
@@ -229,11 +227,11 @@ def _truth(
             failing = events.failing(events.above(epsilon, delta))
         case QuantityClaim(quantity=PathProbability() | Expectation() as quantity):
             assert not isinstance(claim.bound, Budget), "a number is compared with a number"
-            value = one_number(quantity, setting.selected, setting.truths, setting.measures)
+            value = one_number(quantity, setting)
             relations = [(claim.comparison, claim.bound)]
             failing = _failing_numbers(quantity, [value], relations, setting)
         case ExpectationClaim(quantity=quantity, relations=relations):
-            values = means(quantity, setting.selected, setting.truths, setting.measures)
+            values = means(quantity, setting)
             failing = _failing_numbers(quantity, values, relations, setting)
         case QuantityClaim():
             events = _Events(setting)
@@ -309,7 +307,7 @@ def _failing_numbers(
 ) -> _Failing:
     """Return where a probability, or one of some means, does not compare as claimed."""
     line = _line(setting, values)
-    seen = looked_at(quantity, setting.selected, setting.truths)
+    seen = looked_at(quantity, setting)
     regions = [compared(value, *each, line) for value in {*values} for each in relations]
     return _Failing(line, complement(joined(and_, regions)), *seen)
 
@@ -410,11 +408,11 @@ def _value(quantity: Quantity, setting: Setting) -> Outcome:
     """Return a quantity as pieces: for which values it is which function."""
     rows = None
     if isinstance(quantity, PathProbability | Expectation):
-        value = one_number(quantity, setting.selected, setting.truths, setting.measures)
+        value = one_number(quantity, setting)
         line = _line(setting, [value])
         text = line.text(value) if isinstance(value, ExpNumber) else bound_amount(value).exact
         parts = [(everywhere(True, line.low, line.high), text)]
-        coverage, vacuity = looked_at(quantity, setting.selected, setting.truths)
+        coverage, vacuity = looked_at(quantity, setting)
     else:
         assert isinstance(quantity, TightEpsilon | TightDelta), "other quantities are refused"
         events = _Events(setting)
