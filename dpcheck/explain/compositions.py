@@ -11,28 +11,12 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cmp_to_key
 
+from dpcheck import exact
 from dpcheck.check.quantities.privacy import EventClaim, budget_of
 from dpcheck.check.values.amounts import INFINITE_EPSILON, bare, growth_amount, number_amount
 from dpcheck.check.values.verdicts import Counterexample, OutputSequence, Phrase, PhrasePart
-from dpcheck.exact import (
-    Budget,
-    Number,
-    compare,
-    divide,
-    exact_text,
-    excess_sign,
-    multiply,
-    power,
-)
+from dpcheck.explain import explanation
 from dpcheck.explain.event_claims import ONE_SIDED, asked_tight
-from dpcheck.explain.explanation import (
-    Explanation,
-    Neighbors,
-    Remark,
-    Rule,
-    TracedRun,
-    as_found,
-)
 from dpcheck.explain.inputs import named_states
 from dpcheck.explain.quantities import Weighed, falling, loss_text, named_block, weighed
 from dpcheck.explain.runs.traced_run import first_traced
@@ -56,7 +40,7 @@ _MAX_TIMES = 1000
 class Class:
     """Outputs of one run with one ratio p/q (None is infinite), and the likeliest with p and q."""
 
-    ratio: Number | None
+    ratio: exact.Number | None
     outputs: tuple[OutputSequence, ...]
     likeliest: Weighed
 
@@ -115,7 +99,7 @@ def _sequence_text(shown: OutputSequence) -> str:
 
 def explain_composition(
     subject: Subject, claim: EventClaim, example: Counterexample
-) -> Explanation | None:
+) -> explanation.Explanation | None:
     """Return why a composition violates dp(ε, δ), or has a larger ε or δ than claimed.
 
     None where an ε is smaller than claimed.
@@ -128,15 +112,15 @@ def explain_composition(
     if isinstance(quantity, TightEpsilon) and example.excess is None:
         return None
     (p, q), (left, right) = example.probabilities, example.states
-    found = as_found(example, growth_amount(epsilon), number_amount(delta))
+    found = explanation.as_found(example, growth_amount(epsilon), number_amount(delta))
     n_runs = sum(times for _, _, times in subject.parts)
     note = f"{'both' if n_runs == 2 else f'all {n_runs}'} runs on the same input"
     kinds = _kinds(subject, example.states)
     is_listed = all(kind.classes for kind in kinds)
     reason = ONE_SIDED if is_listed else ""
-    remarks: list[Remark] = []
+    remarks: list[explanation.Remark] = []
     if reason and quantity is not None and subject.value == INFINITE_EPSILON:
-        remarks.append(Remark("infinite", Phrase.of(reason)))
+        remarks.append(explanation.Remark("infinite", Phrase.of(reason)))
     text = str(example.event) if isinstance(example.event, Phrase) else ""
     if subject.detail == "full" and is_listed:
         has_rounded_losses = p.enclosure is not None or q.enclosure is not None
@@ -144,11 +128,11 @@ def explain_composition(
             text = _in_words(epsilon, kinds) or text
             remarks += _likeliest(epsilon, kinds)
         remarks += _remarks(kinds, (left, right))
-    return Explanation(
-        neighbors=Neighbors(*example.states, note=note),
+    return explanation.Explanation(
+        neighbors=explanation.Neighbors(*example.states, note=note),
         event=() if text else found.event,
         inequality=found.inequality,
-        rule=Rule(text, p, q, example.ratio, is_optimal=True) if text else None,
+        rule=explanation.Rule(text, p, q, example.ratio, is_optimal=True) if text else None,
         remarks=tuple(remarks),
         tight=None
         if quantity is not None
@@ -180,22 +164,22 @@ def _classes(part: Subject, names: tuple[str, ...]) -> list[Class]:
     listed = named_block(part.chain, part.chain.initial, names, part.limits)
     if listed is None or len(listed[1].sequence) > _MAX_SEQUENCES:
         return []
-    found: dict[Number | None, list[Weighed]] = {}
+    found: dict[exact.Number | None, list[Weighed]] = {}
     for _, each in falling([(each.p, each) for each in weighed(*listed)]):
-        found.setdefault(None if each.q == 0 else divide(each.p, each.q), []).append(each)
+        found.setdefault(None if each.q == 0 else exact.divide(each.p, each.q), []).append(each)
     finite = [ratio for ratio in found if ratio is not None]
-    order = [None] * (None in found) + sorted(finite, key=cmp_to_key(compare), reverse=True)
+    order = [None] * (None in found) + sorted(finite, key=cmp_to_key(exact.compare), reverse=True)
     return [Class(r, tuple(each.shown for each in found[r]), found[r][0]) for r in order]
 
 
-def _in_words(epsilon: Budget, kinds: Sequence[Kind]) -> str:
+def _in_words(epsilon: exact.Budget, kinds: Sequence[Kind]) -> str:
     """Return the optimal event at ε: a count, or a sum of scores."""
     first, *others = kinds
     if not others and len(first.classes) == 2 and all(each.ratio for each in first.classes):
         high, low = first.classes
         those = f"{first.outputs} are {high.text}"
         if not high.is_short:
-            those = f"{first.outputs} have factor {exact_text(high.ratio or 1)}"
+            those = f"{first.outputs} have factor {exact.exact_text(high.ratio or 1)}"
         count = _least_count(high.ratio or 1, low.ratio or 1, first.times, epsilon)
         if count == first.times:
             return f"{'both' if count == 2 else f'all {count}'} {those}"
@@ -206,33 +190,35 @@ def _in_words(epsilon: Budget, kinds: Sequence[Kind]) -> str:
     for kind in kinds:
         own = [f"{_score(each.ratio)} for {each.text}" for each in kind.classes if each.ratio != 0]
         scores.append(f"in {kind.runs} " * bool(others) + ", ".join(own))
-    lead = f"the scores of the {first.outputs} add up to more than {exact_text(epsilon)}"
+    lead = f"the scores of the {first.outputs} add up to more than {exact.exact_text(epsilon)}"
     return f"{lead}: {'; '.join(scores)}"
 
 
-def _score(ratio: Number | None) -> str:
+def _score(ratio: exact.Number | None) -> str:
     """Return the loss of a class, with its sign."""
     if ratio is None:
         return "+inf"
-    return "+" * (compare(ratio, 1) > 0) + loss_text(ratio)
+    return "+" * (exact.compare(ratio, 1) > 0) + loss_text(ratio)
 
 
-def _least_count(high: Number, low: Number, n_runs: int, epsilon: Budget) -> int | None:
+def _least_count(
+    high: exact.Number, low: exact.Number, n_runs: int, epsilon: exact.Budget
+) -> int | None:
     """Return the least m with high^m low^(n-m) > e^ε, by bisection; None for too long numbers."""
-    bits = sum(len(exact_text(each)) for each in (high, low)) * 4 * n_runs
+    bits = sum(len(exact.exact_text(each)) for each in (high, low)) * 4 * n_runs
     if bits > _MAX_POWER_BITS:
         return None
 
     def exceeds(m: int) -> bool:
-        product = multiply(power(high, m), power(low, n_runs - m))
-        return excess_sign(product, 1, epsilon) > 0
+        product = exact.multiply(exact.power(high, m), exact.power(low, n_runs - m))
+        return exact.excess_sign(product, 1, epsilon) > 0
 
     return bisect_left(range(n_runs), True, key=exceeds)
 
 
-def _remarks(kinds: Sequence[Kind], names: tuple[str, str]) -> list[Remark]:
+def _remarks(kinds: Sequence[Kind], names: tuple[str, str]) -> list[explanation.Remark]:
     """Return what one output of each kind of runs contributes, and a run of the worst part."""
-    remarks: list[Remark] = []
+    remarks: list[explanation.Remark] = []
     for kind in kinds:
         often = "once" if kind.times == 1 else f"{kind.times} times"
         often = often if len(kinds) == 1 else kind.runs
@@ -244,7 +230,7 @@ def _remarks(kinds: Sequence[Kind], names: tuple[str, str]) -> list[Remark]:
             ]
         parts += [", other outputs have smaller ones"] * (len(kind.classes) > _MAX_CLASSES)
         run = _run(kind, names) if kind is _worst(kinds) else None
-        remarks.append(Remark("by part", Phrase.of(*parts), run))
+        remarks.append(explanation.Remark("by part", Phrase.of(*parts), run))
     return remarks
 
 
@@ -252,10 +238,10 @@ def _worst(kinds: Sequence[Kind]) -> Kind:
     """Return the kind of runs with the output of the largest loss."""
     ratios = {kind.classes[0].ratio: kind for kind in reversed(kinds)}
     finite = [ratio for ratio in ratios if ratio is not None]
-    return ratios[None if None in ratios else max(finite, key=cmp_to_key(compare))]
+    return ratios[None if None in ratios else max(finite, key=cmp_to_key(exact.compare))]
 
 
-def _run(kind: Kind, names: tuple[str, str]) -> TracedRun | None:
+def _run(kind: Kind, names: tuple[str, str]) -> explanation.TracedRun | None:
     """Return the most probable run of a part with its output of the largest loss."""
     part, shown = kind.part, kind.classes[0].likeliest.shown
     left, right = named_states(part.chain, names)
@@ -264,7 +250,7 @@ def _run(kind: Kind, names: tuple[str, str]) -> TracedRun | None:
     return part.part("run", lambda: first_traced(part, [shown], (left, right)))
 
 
-def _likeliest(epsilon: Budget, kinds: Sequence[Kind]) -> list[Remark]:
+def _likeliest(epsilon: exact.Budget, kinds: Sequence[Kind]) -> list[explanation.Remark]:
     """Return the likeliest outputs of the event at ε.
 
     Runs of one kind with two losses are needed: which sequence of more is the likeliest is not
@@ -280,25 +266,30 @@ def _likeliest(epsilon: Budget, kinds: Sequence[Kind]) -> list[Remark]:
     least = _least_count(high.ratio, low[0].ratio, times, epsilon)
     if least is None:
         return []
-    is_rarer = compare(high.likeliest[1], low[0].likeliest[1]) < 0
+    is_rarer = exact.compare(high.likeliest[1], low[0].likeliest[1]) < 0
     counts = [least, times - least] if is_rarer else [times]
-    return [Remark("output", _product([each.likeliest for each in first.classes], counts))]
+    return [
+        explanation.Remark("output", _product([each.likeliest for each in first.classes], counts))
+    ]
 
 
 def _product(outputs: Sequence[Weighed], counts: Sequence[int]) -> Phrase:
     """Return independent outputs, each so many times, with both probabilities and their ratio."""
     shown: tuple[str, ...] = ()
-    p_all: Number = 1
-    q_all: Number = 1
+    p_all: exact.Number = 1
+    q_all: exact.Number = 1
     powers = []
     for (each, p, q), times in zip(outputs, counts, strict=False):
         shown += each.outputs * times
-        p_all, q_all = multiply(p_all, power(p, times)), multiply(q_all, power(q, times))
+        p_all, q_all = (
+            exact.multiply(p_all, exact.power(p, times)),
+            exact.multiply(q_all, exact.power(q, times)),
+        )
         if q != 0 and times:
-            text = exact_text(divide(p, q))
+            text = exact.exact_text(exact.divide(p, q))
             powers.append(f"{text if text.isdigit() else f'({text})'}^{times}")
     parts: list[PhrasePart] = [OutputSequence(shown), ": "]
     parts += [number_amount(p_all), " against ", number_amount(q_all)]
     if q_all != 0:
-        parts += [", ratio ", number_amount(divide(p_all, q_all)), f" = {' * '.join(powers)}"]
+        parts += [", ratio ", number_amount(exact.divide(p_all, q_all)), f" = {' * '.join(powers)}"]
     return Phrase.of(*parts)

@@ -9,18 +9,7 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
-from dpcheck.reference.numbers import (
-    ONE,
-    ZERO,
-    Budget,
-    Number,
-    budget_of,
-    floor_of,
-    number,
-    quotient,
-    rational,
-    sign,
-)
+from dpcheck.reference import numbers
 from dpcheck.reference.syntax import Block, Tree
 from dpcheck.reference.values import (
     Arr,
@@ -231,7 +220,7 @@ def indexed(base: Value, indices: Iterable[Value]) -> Value:
 
 def amount(a: Value) -> Value:
     """Return a number or a budget."""
-    return a if isinstance(a, Budget) else number(a)
+    return a if isinstance(a, numbers.Budget) else numbers.number(a)
 
 
 def arithmetic(sign_: str, a: Value, b: Value) -> Value:
@@ -241,27 +230,27 @@ def arithmetic(sign_: str, a: Value, b: Value) -> Value:
     return ARITHMETIC[sign_](amount(a), amount(b))
 
 
-def power(x: Number, n: Value) -> Number:
+def power(x: numbers.Number, n: Value) -> numbers.Number:
     """Return x^n."""
     if abs(integer(n)) > MOST:
         raise NotCovered("a very large power")
-    return quotient(1, number(x)) ** -n if n < 0 else number(x) ** n
+    return numbers.quotient(1, numbers.number(x)) ** -n if n < 0 else numbers.number(x) ** n
 
 
-def logarithm(of: Value) -> Budget:
+def logarithm(of: Value) -> numbers.Budget:
     """Return `ln of`."""
-    if rational(of) <= 0:
+    if numbers.rational(of) <= 0:
         raise WrongProgram(f"ln of {of}")
-    return Budget(ZERO, ((rational(of), ONE),))
+    return numbers.Budget(numbers.ZERO, ((numbers.rational(of), numbers.ONE),))
 
 
 ARITHMETIC: dict[str, Callable[[Value, Value], Value]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
-    "/": quotient,
-    "div": lambda a, b: floor_of(quotient(a, b)),
-    "mod": lambda a, b: a - b * floor_of(quotient(a, b)),
+    "/": numbers.quotient,
+    "div": lambda a, b: numbers.floor_of(numbers.quotient(a, b)),
+    "mod": lambda a, b: a - b * numbers.floor_of(numbers.quotient(a, b)),
     "^": power,
 }
 UNARY: dict[str, Callable[[Value], Value]] = {"-": lambda a: -amount(a), "ln": logarithm}
@@ -275,7 +264,7 @@ def compare(sign_: str, a: Value, b: Value) -> bool:
         return a in elements(b)
     if sign_ in ("=", "!="):
         return bool(a == b) == (sign_ == "=")
-    return sign(amount(a) - amount(b)) in TESTS[sign_]
+    return numbers.sign(amount(a) - amount(b)) in TESTS[sign_]
 
 
 # --- functions and binders ---------------------------------------------------------------------
@@ -333,7 +322,7 @@ def pairs(a: Value, b: Value) -> list[tuple[Value, Value]]:
 COLLECTIVE: dict[str, Callable[[Sequence[Value]], Value]] = {
     "len": len,
     "sum": lambda items: sum(map(amount, items)),
-    "product": lambda items: prod(map(number, items)),
+    "product": lambda items: prod(map(numbers.number, items)),
     "count": lambda items: sum(map(is_true, items)),
     "max": lambda items: extreme("max", items),
     "min": lambda items: extreme("min", items),
@@ -341,13 +330,15 @@ COLLECTIVE: dict[str, Callable[[Sequence[Value]], Value]] = {
 """Of one collection, or of the arguments; also binders."""
 FUNCTIONS: dict[str, Callable[..., Value]] = {
     "abs": lambda a: abs(amount(a)),
-    "floor": floor_of,
-    "ceil": lambda a: -floor_of(-amount(a)),
-    "exp": lambda a: budget_of(a).exp(),
+    "floor": numbers.floor_of,
+    "ceil": lambda a: -numbers.floor_of(-amount(a)),
+    "exp": lambda a: numbers.budget_of(a).exp(),
     "clamp": lambda x, low, high: extreme("max", (low, extreme("min", (high, x)))),
     "argmax": lambda a: place_of("max", a),
     "argmin": lambda a: place_of("min", a),
     "hamming": lambda a, b: sum(x != y for x, y in pairs(a, b)),
-    "l1": lambda a, b: sum(abs(number(x) - number(y)) for x, y in pairs(a, b)),
-    "linf": lambda a, b: max((abs(number(x) - number(y)) for x, y in pairs(a, b)), default=0),
+    "l1": lambda a, b: sum(abs(numbers.number(x) - numbers.number(y)) for x, y in pairs(a, b)),
+    "linf": lambda a, b: max(
+        (abs(numbers.number(x) - numbers.number(y)) for x, y in pairs(a, b)), default=0
+    ),
 }

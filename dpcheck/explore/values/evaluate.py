@@ -29,23 +29,7 @@ from dpcheck.explore.values.codes import (
     truth_codes,
 )
 from dpcheck.explore.values.mistakes import Unassigned
-from dpcheck.explore.values.plain import (
-    Cells,
-    are_truths,
-    has_fault,
-    is_plain,
-    on_cells,
-    on_plain,
-)
-from dpcheck.model.evaluation import (
-    Fault,
-    apply,
-    check_size,
-    described,
-    elements_of,
-    no_condition,
-    reduced,
-)
+from dpcheck.model import evaluation
 from dpcheck.model.expressions import (
     Apply,
     ArrayVar,
@@ -156,7 +140,7 @@ def _codes(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
         case Let(name=name, value=value, body=body):
             bound = _codes(value, frame, table)
             found = _codes(body, frame.bound(name, bound), table)
-            return np.where(bound >= FIRST_FAULT, bound, found) if has_fault(bound) else found
+            return np.where(bound >= FIRST_FAULT, bound, found) if plain.has_fault(bound) else found
         case Binder():
             return _binder(expr, frame, table)
     assert_never(expr)
@@ -171,24 +155,24 @@ def _variable(name: str, span: Span, frame: Frame, table: ValueTable) -> IntArra
     return np.where(missing, table.fault(Unassigned("empty", title, (), span)), column)
 
 
-def _cells_of(expr: Expr, frame: Frame, table: ValueTable) -> Cells | None:
+def _cells_of(expr: Expr, frame: Frame, table: ValueTable) -> plain.Cells | None:
     """Return an expression's cells where it is written as an array or a tuple."""
     match expr:
         case ArrayVar(lo=lo, cells=cells):
-            return Cells(lo, tuple(_variable(c, expr.span, frame, table) for c in cells))
+            return plain.Cells(lo, tuple(_variable(c, expr.span, frame, table) for c in cells))
         case Apply(op="tuple", args=args):
-            return Cells(None, tuple(_codes(arg, frame, table) for arg in args))
+            return plain.Cells(None, tuple(_codes(arg, frame, table) for arg in args))
         case Apply(op="array", args=(Const(value=int(lo)), *items)):
-            return Cells(lo, tuple(_codes(item, frame, table) for item in items))
+            return plain.Cells(lo, tuple(_codes(item, frame, table) for item in items))
         case Const(value=ArrayValue(lo=lo, items=values)):
-            return Cells(lo, tuple(np.array([table.code(v)], np.int64) for v in values))
+            return plain.Cells(lo, tuple(np.array([table.code(v)], np.int64) for v in values))
         case Const(value=tuple(values)):
-            return Cells(None, tuple(np.array([table.code(v)], np.int64) for v in values))
+            return plain.Cells(None, tuple(np.array([table.code(v)], np.int64) for v in values))
         case _:
             return None
 
 
-def _packed(cells: Cells | None, span: Span, frame: Frame, table: ValueTable) -> IntArray:
+def _packed(cells: plain.Cells | None, span: Span, frame: Frame, table: ValueTable) -> IntArray:
     """Return the array or tuple as one value per row, [n_rows]."""
     assert cells is not None, "only written-out arrays and tuples have cells"
     lo = cells.lo
@@ -197,7 +181,7 @@ def _packed(cells: Cells | None, span: Span, frame: Frame, table: ValueTable) ->
         return tuple(values) if lo is None else ArrayValue(lo, tuple(values))
 
     length = 1 if all(len(item) == 1 for item in cells.items) else frame.n_rows
-    if not cells.items or any(has_fault(item) for item in cells.items):
+    if not cells.items or any(plain.has_fault(item) for item in cells.items):
         return _by_value(build, cells.items, span, frame.n_rows, table)
     full = [_spread(item, length) for item in cells.items]
     first, group = distinct_rows(full)
@@ -220,14 +204,14 @@ def _applied(expr: Apply, frame: Frame, table: ValueTable) -> IntArray:
         if found is not None:
             return found
     columns: list[IntArray] = []
-    cells: list[Cells | None] = []
+    cells: list[plain.Cells | None] = []
     for i, arg in enumerate(expr.args):
         wanted = op in _TWO_CELLS or (i == 0 and len(expr.args) == _FIRST_CELLS.get(op))
         inner = _cells_of(arg, frame, table) if wanted else None
         cells.append(inner)
         columns.append(_codes(arg, frame, table) if inner is None else np.empty(0, np.int64))
     if any(c is not None for c in cells):
-        fast = on_cells(op, cells, columns)
+        fast = plain.on_cells(op, cells, columns)
         if fast is not None:
             return fast
         for i, inner in enumerate(cells):
@@ -240,12 +224,12 @@ def _on_columns(
     op: Operator, columns: list[IntArray], span: Span, n_rows: int, table: ValueTable
 ) -> IntArray:
     """Return the result of an operator on columns of codes, each [n_rows]."""
-    fast = on_plain(op, columns)
+    fast = plain.on_plain(op, columns)
     if fast is not None:
         return fast
-    if any(has_fault(column) for column in columns):
+    if any(plain.has_fault(column) for column in columns):
         return _beside_faults(op, columns, span, n_rows, table)
-    return _by_value(lambda values: apply(op, values), columns, span, n_rows, table)
+    return _by_value(lambda values: evaluation.apply(op, values), columns, span, n_rows, table)
 
 
 def _beside_faults(
@@ -254,7 +238,7 @@ def _beside_faults(
     """Return the first operand's fault on rows that have one, the operator's result on others."""
     result = np.zeros(n_rows, np.int64)
     for column in reversed(columns):
-        if has_fault(column):
+        if plain.has_fault(column):
             np.copyto(result, column, where=column >= FIRST_FAULT)
     good = marked(result < FIRST_FAULT)
     if len(good):
@@ -270,16 +254,18 @@ def _membership(expr: Apply, frame: Frame, table: ValueTable) -> IntArray | None
         case Const(value=SetValue(items=range() as items)):
             value = _codes(value_expr, frame, table)
             are_plain = -PLAIN < items.start <= items.stop < PLAIN
-            if has_fault(value) or items.step != 1 or not are_plain:
+            if plain.has_fault(value) or items.step != 1 or not are_plain:
                 return None
             return truth_codes((value >= items.start) & (value < items.stop))
         case Const(value=SetValue(items=items)):
             value = _codes(value_expr, frame, table)
-            return None if has_fault(value) else truth_codes(np.isin(value, table.codes(items)))
+            return (
+                None if plain.has_fault(value) else truth_codes(np.isin(value, table.codes(items)))
+            )
         case Apply(op="range", args=(low, high)):
             value = _codes(value_expr, frame, table)
             lo, hi = _codes(low, frame, table), _codes(high, frame, table)
-            if has_fault(value) or not (is_plain(lo) and is_plain(hi)):
+            if plain.has_fault(value) or not (plain.is_plain(lo) and plain.is_plain(hi)):
                 return None
             return truth_codes((value >= lo) & (value <= hi))
         case _:
@@ -321,7 +307,7 @@ def _code_of(
     table.check_time()
     try:
         return table.code(operation([table.value(code) for code in codes]))
-    except Fault as fault:
+    except evaluation.Fault as fault:
         return table.fault(fault.at(span))
 
 
@@ -331,14 +317,14 @@ def _code_of(
 def _truth(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
     """Return `TRUE`, `FALSE` or a fault, of shape [n_rows] or [1]."""
     codes = _codes(expr, frame, table)
-    if are_truths(codes):
+    if plain.are_truths(codes):
         return codes
     wrong = (codes != TRUE) & (codes != FALSE) & (codes < FIRST_FAULT)
     if not wrong.any():
         return codes
     codes = codes.copy()
     for code in distinct(codes[wrong]).tolist():
-        codes[codes == code] = table.fault(no_condition(table.value(code), expr.span))
+        codes[codes == code] = table.fault(evaluation.no_condition(table.value(code), expr.span))
     return codes
 
 
@@ -408,8 +394,8 @@ def _domains(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
     domains = np.array(evaluated(expr, frame, table))
     for code in distinct(domains[domains < FIRST_FAULT]).tolist():
         try:
-            check_size(elements_of(table.value(code)), MAX_DOMAIN)
-        except Fault as fault:
+            evaluation.check_size(evaluation.elements_of(table.value(code)), MAX_DOMAIN)
+        except evaluation.Fault as fault:
             domains[domains == code] = table.fault(fault.at(expr.span))
     return domains
 
@@ -522,8 +508,8 @@ def _quantified(
     codes = body[deciding[first]]
     for i in marked((codes != TRUE) & (codes != FALSE) & (codes < FIRST_FAULT)).tolist():
         value = table.value(int(codes[i]))
-        title = f"`{expr.kind}` needs true or false, not {described(value)}"
-        codes[i] = table.fault(Fault("wrong kind", title, (value,), expr.span))
+        title = f"`{expr.kind}` needs true or false, not {evaluation.described(value)}"
+        codes[i] = table.fault(evaluation.Fault("wrong kind", title, (value,), expr.span))
     result[rows] = codes
     return result
 
@@ -535,7 +521,7 @@ def _reduced_by_value(
     known: dict[tuple[int, ...], int] = {}
     result, at = [], 0
     is_sum = expr.kind == "sum"
-    reduce = partial(_sum_in_parts, table) if is_sum else partial(reduced, expr.kind)
+    reduce = partial(_sum_in_parts, table) if is_sum else partial(evaluation.reduced, expr.kind)
     codes, elements = body.tolist(), element.tolist()
     for count in counts.tolist():
         bodies = tuple(codes[at : at + count])
@@ -555,5 +541,5 @@ def _sum_in_parts(table: ValueTable, values: Sequence[Value]) -> Value:
     for first in range(0, len(values), SUMMED):
         table.check_time()
         part = (total, *values[first : first + SUMMED])
-        total = apply("sum", (ArrayValue(0, part),))
+        total = evaluation.apply("sum", (ArrayValue(0, part),))
     return total
