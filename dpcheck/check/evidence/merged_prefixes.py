@@ -91,16 +91,12 @@ class MergedPrefixes:
             if leaf is not None:
                 found[node] = (*leaf, 1) if node in event else (0, 0, 1)
                 continue
-            p_mass: tuple[Whole, Whole] | None = None
-            q_mass: tuple[Whole, Whole] | None = None
+            p_mass = q_mass = (0, 1)
             for _, factor, child in self.edges[node]:
                 p, q, scale = found[child]
                 p_mass = _sum(p_mass, (factor * p, scale))
                 q_mass = _sum(q_mass, (factor * q, scale))
-            if p_mass is None or q_mass is None:
-                found[node] = (0, 0, 1)
-            else:
-                found[node] = p_mass[0], q_mass[0], p_mass[1] * self.scales[node]
+            found[node] = p_mass[0], q_mass[0], p_mass[1] * self.scales[node]
         scaled = [found[root] for root in self.roots]
         return [(number(p, scale), number(q, scale)) for p, q, scale in scaled]
 
@@ -130,13 +126,13 @@ class MergedPrefixes:
                 continue
             above, below = weight[0], weight[1] * self.scales[node]
             for _, factor, child in self.edges[node]:
-                weights[child] = _sum(weights.get(child), (above * factor, below))
+                weights[child] = _sum(weights.get(child, (0, 1)), (above * factor, below))
         return profile
 
 
-def _sum(left: tuple[Whole, Whole] | None, right: tuple[Whole, Whole]) -> tuple[Whole, Whole]:
+def _sum(left: tuple[Whole, Whole], right: tuple[Whole, Whole]) -> tuple[Whole, Whole]:
     """Return the sum of two (numerator, denominator), over their least common denominator."""
-    if left is None or (left[0] == 0 and left[1] == 1):
+    if left[0] == 0 and left[1] == 1:
         return right
     if left[1] == right[1]:
         return left[0] + right[0], left[1]
