@@ -23,19 +23,20 @@ from tests.checking import check_text
 
 
 def all_made(a, b, lo, hi, center):
-    """Yield what every maker of the room makes of some parameters."""
-    yield closed_forms.geometric_clamped(center, a, b, lo, hi)
-    yield closed_forms.geometric_conditioned(center, a, b, lo, hi)
-    yield closed_forms.geometric_wrapped(center, a, b, lo, hi)
-    yield closed_forms.positive_clamped(a, b, lo, hi)
-    yield closed_forms.positive_wrapped(a, b, lo, hi)
-    yield closed_forms.binomial(lambda: None, max(0, hi), a, b)
-    yield closed_forms.gaussian_conditioned(2 * center, a, b, lo, lo + (hi - lo) % 8)
-    if hi > lo:
-        yield closed_forms.geometric_folded(center, a, b, lo, hi)
-        yield closed_forms.positive_folded(a, b, lo, hi)
-    if hi >= 0:
-        yield closed_forms.positive_conditioned(a, b, lo, hi)
+    """Yield what every closed form makes of some parameters."""
+    for (word, policy), form in closed_forms.closed_forms(lambda: None).items():
+        window = lo, lo + (hi - lo) % 8 if word == "gaussian" else hi
+        match word, policy:
+            case "binomial", _:
+                yield form(max(0, hi), a, b)
+            case _, "folded" if lo == hi:
+                pass
+            case "geometric_positive", "conditioned" if hi < 0:
+                pass
+            case "geometric_positive", _:
+                yield form(a, b, *window)
+            case (("geometric" | "gaussian"), _):
+                yield form(2 * center if word == "gaussian" else center, a, b, *window)
 
 
 @pytest.mark.parametrize("seed", range(300))

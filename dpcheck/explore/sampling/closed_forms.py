@@ -75,12 +75,12 @@ def closed_forms(
         ("binomial", None): partial(binomial, tick),
         ("geometric", "clamped"): geometric_clamped,
         ("geometric", "conditioned"): geometric_conditioned,
-        ("geometric", "folded"): geometric_folded,
-        ("geometric", "wrapped"): geometric_wrapped,
+        ("geometric", "folded"): partial(folded, _windings),
+        ("geometric", "wrapped"): partial(wrapped, _windings),
         ("geometric_positive", "clamped"): positive_clamped,
         ("geometric_positive", "conditioned"): positive_conditioned,
-        ("geometric_positive", "folded"): positive_folded,
-        ("geometric_positive", "wrapped"): positive_wrapped,
+        ("geometric_positive", "folded"): partial(folded, _positive_windings, 0),
+        ("geometric_positive", "wrapped"): partial(wrapped, _positive_windings, 0),
         ("gaussian", "conditioned"): gaussian_conditioned,
     }
 
@@ -151,31 +151,42 @@ def geometric_clamped(center: int, a: Whole, b: Whole, lo: int, hi: int) -> Weig
     values = np.arange(lo, hi + 1)
     if lo == hi:
         return Weights(values, np.ones(1, np.int64), 1)
-    if not lo <= center <= hi:
-        return _clamped_from_outside(center, a, b, values)
     n = hi - lo
+    if not lo <= center <= hi:
+        d = max(lo - center, center - hi)
+        denominator = (a + b) * _power(b, n + d - 1)
+        return _clamped_from_outside(values, _power(a, d + 1), a, b, denominator, center < lo)
     inner, tails, denominator = _tables(a, b, n)
     ends = weight_array([*tails[[center - lo, hi - center]].tolist(), denominator])
     between = inner[np.abs(values[1:-1] - center)]
     return Weights(values, concatenated([ends[:1], between, ends[1:2]]), denominator)
 
 
-def _clamped_from_outside(center: int, a: Whole, b: Whole, values: IntArray) -> Weights:
-    """Return clamped noise whose center lies outside of the window, at distance d.
+def positive_clamped(a: Whole, b: Whole, lo: int, hi: int) -> Weights:
+    """Return the one-sided geometric distribution with its tail on the bounds."""
+    check_digits(hi - lo + 1, max(hi, 1), a, b)
+    first = max(lo, 0)
+    if hi <= first:
+        return Weights(np.array([hi]), np.ones(1, np.int64), 1)
+    values = np.arange(first, hi + 1)
+    return _clamped_from_outside(values, _power(a, first + 1), a, b, _power(b, hi), True)
 
-    Every probability but the nearer bound's has the factor α^(d+1), so only as many powers are
+
+def _clamped_from_outside(
+    values: IntArray, factor: Whole, a: Whole, b: Whole, denominator: Whole, is_below: bool
+) -> Weights:
+    """Return clamped noise that falls by α from the nearer bound on, the first if it `is_below`.
+
+    Every probability but the nearer bound's has a factor, a power of α, so only as many powers are
     made as the window has values; the nearer bound gets the rest.
     """
-    lo, hi = int(values[0]), int(values[-1])
-    n, d = hi - lo, max(lo - center, center - hi)
-    factor = _power(a, d + 1)
+    n = len(values) - 1
     between = _powers(a, b, n - 2).tolist() if n > 1 else []
     away = [(b - a) * factor * w for w in between] + [factor * _power(a, n - 1)]
-    denominator = (a + b) * _power(b, n + d - 1)
     nearest = denominator
     for weight in away:
         nearest = nearest - weight
-    ordered = [nearest, *away] if center < lo else [*reversed(away), nearest]
+    ordered = [nearest, *away] if is_below else [*reversed(away), nearest]
     return Weights(values, weight_array([*ordered, denominator])[:-1], denominator)
 
 
@@ -204,67 +215,6 @@ def geometric_conditioned(center: int, a: Whole, b: Whole, lo: int, hi: int) -> 
     return conditioned(np.abs(values - min(max(center, lo), hi)), values, a, b)
 
 
-def _series(a: Whole, b: Whole, n: int) -> Whole:
-    """Return (b^n - a^n)/(b - a)."""
-    total: Whole = 0
-    for term in _powers(a, b, n - 1).tolist():
-        total = total + term
-    return total
-
-
-@lru_cache(maxsize=64)
-def _windings(a: Whole, b: Whole, n: int) -> tuple[WeightArray, Whole]:
-    """Return per residue r < n the two-sided mass of its class, and the denominator."""
-    powers = _powers(a, b, n).tolist()
-    denominator = (a + b) * _series(a, b, n)
-    classes = weight_array([*(powers[r] + powers[n - r] for r in range(n)), denominator])
-    return classes[:-1], denominator
-
-
-def geometric_wrapped(center: int, a: Whole, b: Whole, lo: int, hi: int) -> Weights:
-    """Return the two-sided geometric distribution modulo the window's length."""
-    n = hi - lo + 1
-    check_digits(n, n, a, b)
-    values = np.arange(lo, hi + 1)
-    classes, denominator = _windings(a, b, n)
-    return Weights(values, classes[(values - center % n) % n], denominator)
-
-
-def geometric_folded(center: int, a: Whole, b: Whole, lo: int, hi: int) -> Weights:
-    """Return the two-sided geometric distribution reflected at both ends, lo < hi."""
-    n = 2 * (hi - lo)
-    check_digits(hi - lo + 1, n, a, b)
-    classes, denominator = _windings(a, b, n)
-    return _folded(classes, denominator, center % n, lo, hi)
-
-
-def _folded(classes: WeightArray, denominator: Whole, center: int, lo: int, hi: int) -> Weights:
-    """Return the mass of the classes of z and of its mirror image, for each z of the window."""
-    values, n = np.arange(lo, hi + 1), 2 * (hi - lo)
-    numerators = classes[(values - center) % n].copy()
-    inside = values[1:-1]
-    numerators[1:-1] += classes[(2 * lo - inside - center) % n]
-    return Weights(values, numerators, denominator)
-
-
-def positive_clamped(a: Whole, b: Whole, lo: int, hi: int) -> Weights:
-    """Return the one-sided geometric distribution with its tail on the bounds."""
-    check_digits(hi - lo + 1, max(hi, 1), a, b)
-    if hi <= 0:
-        return Weights(np.array([hi]), np.ones(1, np.int64), 1)
-    first = max(lo, 0)
-    if first == hi:
-        return Weights(np.array([hi]), np.ones(1, np.int64), 1)
-    powers = _powers(a, b, hi).tolist()
-    denominator: Whole = powers[0]
-    step = [(b - a) * w for w in _powers(a, b, hi - 1).tolist()]
-    at_first = step[0] if lo <= 0 else denominator - powers[lo + 1]
-    weights = [at_first, *step[first + 1 : hi], powers[hi]]
-    return Weights(
-        np.arange(first, hi + 1), weight_array([*weights, denominator])[:-1], denominator
-    )
-
-
 def positive_conditioned(a: Whole, b: Whole, lo: int, hi: int) -> Weights:
     """Return the one-sided geometric distribution restricted to a window with hi >= 0."""
     if hi < 0:
@@ -274,25 +224,47 @@ def positive_conditioned(a: Whole, b: Whole, lo: int, hi: int) -> Weights:
     return conditioned(values, values, a, b)
 
 
-def positive_wrapped(a: Whole, b: Whole, lo: int, hi: int) -> Weights:
-    """Return the one-sided geometric distribution modulo the window's length."""
-    values, n = np.arange(lo, hi + 1), hi - lo + 1
+Classes = Callable[[Whole, Whole, int], tuple[WeightArray, Whole]]
+"""The mass of the class of each residue r < n, [n], and the denominator."""
+
+
+@lru_cache(maxsize=64)
+def _positive_windings(a: Whole, b: Whole, n: int) -> tuple[WeightArray, Whole]:
+    """Return the one-sided classes; their sum is (b^n - a^n)/(b - a)."""
+    powers = _powers(a, b, n - 1).tolist()
+    total: Whole = 0
+    for term in powers:
+        total = total + term
+    return weight_array([*powers, total])[:-1], total
+
+
+@lru_cache(maxsize=64)
+def _windings(a: Whole, b: Whole, n: int) -> tuple[WeightArray, Whole]:
+    """Return the two-sided classes."""
+    powers = _powers(a, b, n).tolist()
+    denominator = (a + b) * _positive_windings(a, b, n)[1]
+    classes = weight_array([*(powers[r] + powers[n - r] for r in range(n)), denominator])
+    return classes[:-1], denominator
+
+
+def wrapped(classes_of: Classes, center: int, a: Whole, b: Whole, lo: int, hi: int) -> Weights:
+    """Return noise modulo the window's length."""
+    n = hi - lo + 1
     check_digits(n, n, a, b)
-    total = _series(a, b, n)
-    return Weights(values, _over(_powers(a, b, n - 1), total)[values % n], total)
+    values = np.arange(lo, hi + 1)
+    classes, denominator = classes_of(a, b, n)
+    return Weights(values, classes[(values - center % n) % n], denominator)
 
 
-def positive_folded(a: Whole, b: Whole, lo: int, hi: int) -> Weights:
-    """Return the one-sided geometric distribution reflected at both ends, lo < hi."""
-    n = 2 * (hi - lo)
+def folded(classes_of: Classes, center: int, a: Whole, b: Whole, lo: int, hi: int) -> Weights:
+    """Return noise reflected at both ends, lo < hi: the classes of z and of its mirror image."""
+    values, n = np.arange(lo, hi + 1), 2 * (hi - lo)
     check_digits(hi - lo + 1, n, a, b)
-    total = _series(a, b, n)
-    return _folded(_over(_powers(a, b, n - 1), total), total, 0, lo, hi)
-
-
-def _over(numerators: WeightArray, denominator: Whole) -> WeightArray:
-    """Return numerators, in int64 only where their denominator, which bounds their sums, fits."""
-    return weight_array([*numerators.tolist(), denominator])[:-1]
+    classes, denominator = classes_of(a, b, n)
+    numerators = classes[(values - center % n) % n].copy()
+    inside = values[1:-1]
+    numerators[1:-1] += classes[(2 * lo - inside - center % n) % n]
+    return Weights(values, numerators, denominator)
 
 
 def gaussian_conditioned(twice_center: int, a: Whole, b: Whole, lo: int, hi: int) -> Weights:
