@@ -17,7 +17,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from dpcheck.chain import sets
 from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.chain.weights.rows import entries_of, indptr_of, ranges
 from dpcheck.records import dataclass, replace
@@ -344,22 +343,9 @@ def strong_components(graph: Graph) -> tuple[IntArray, int]:
     matrix = csr_matrix((ones, graph.targets, graph.indptr), (graph.n_states, graph.n_states))
     count, labels = connected_components(matrix, directed=True, connection="strong")
     component = labels.astype(np.int64)
-    if np.any(component[graph.sources] < component[graph.targets]):
-        component = _topologically_numbered(graph, component, count)
+    # Pearce's algorithm numbers a component when it leaves it, after all that it leads to.
+    assert not np.any(component[graph.sources] < component[graph.targets]), "sinks come first"
     return component, int(count)
-
-
-def _topologically_numbered(graph: Graph, component: IntArray, count: int) -> IntArray:
-    """Return component[n_states] renumbered in reverse topological order of the condensation."""
-    sources, targets = component[graph.sources], component[graph.targets]
-    edges = sets.distinct((sources * count + targets)[sources != targets])
-    indptr = np.zeros(count + 1, np.int64)
-    np.cumsum(np.bincount(edges // count, minlength=count), out=indptr[1:])
-    layers = topological_layers(Graph(indptr, edges % count))
-    assert layers is not None, "a condensation has no cycle"
-    rank = np.empty(count, np.int64)
-    rank[layers[0]] = np.arange(count)
-    return rank[component]
 
 
 def _tarjan(graph: Graph) -> tuple[IntArray, int]:

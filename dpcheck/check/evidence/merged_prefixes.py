@@ -91,7 +91,8 @@ class MergedPrefixes:
             if leaf is not None:
                 found[node] = (*leaf, 1) if node in event else (0, 0, 1)
                 continue
-            p_mass = q_mass = (0, 1)
+            p_mass: tuple[Whole, Whole] = (0, 1)
+            q_mass: tuple[Whole, Whole] = (0, 1)
             for _, factor, child in self.edges[node]:
                 p, q, scale = found[child]
                 p_mass = _sum(p_mass, (factor * p, scale))
