@@ -28,7 +28,7 @@ from dpcheck.explore.values.mistakes import MistakesFound, mistake_of
 from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.model.expressions import Apply, Expr, primed_name, reads
 from dpcheck.model.program import AdjacentPairs, AdjacentWhere, Mechanism
-from dpcheck.model.values import ArrayValue, Value, value_text
+from dpcheck.model.values import value_text
 from dpcheck.records import dataclass
 
 BLOCK = 1 << 20
@@ -105,26 +105,16 @@ def _listed(
     mechanism: Mechanism, clause: AdjacentPairs, inputs: Columns, table: ValueTable
 ) -> IntArray:
     """Return the pairs [n_pairs, 2] that are listed by value, for the one input of a mechanism."""
-    (one,) = mechanism.inputs
-    cells = [inputs[name].tolist() for name in one.cells]
-    rows: dict[tuple[int, ...], int] = {
-        codes: k for k, codes in enumerate(zip(*cells, strict=True))
-    }
+    (one,) = mechanism.inputs  # which is no array
+    rows = {code: k for k, code in enumerate(inputs[one.name].tolist())}
     pairs = []
     for pair in clause.pairs:
-        ends = [rows.get(_codes_of(value, one.lo, table)) for value in pair]
+        ends = [rows.get(table.code(value)) for value in pair]
         for value, end in zip(pair, ends, strict=True):
             if end is None:
                 raise MistakesFound([PairOutsideInput(clause.span, one.name, value_text(value))])
         pairs.append(ends)
     return np.array(pairs, np.int64).reshape(-1, 2)
-
-
-def _codes_of(value: Value, lo: int | None, table: ValueTable) -> tuple[int, ...]:
-    if lo is None or not isinstance(value, ArrayValue | tuple):
-        return (table.code(value),)
-    items = value.items if isinstance(value, ArrayValue) else value
-    return tuple(table.code(item) for item in items)
 
 
 # --- pairs that satisfy a condition --------------------------------------------------------
@@ -164,7 +154,7 @@ def related(
     for conjuncts in conjunctions(condition):
         narrow = _narrowed(search, conjuncts, shapes)
         # A bound of a later conjunct would hide the pairs on which one before it has no value.
-        bounds = distances(narrow.conjuncts[: narrow.n_certain], *names)
+        bounds = distances(narrow.conjuncts[: narrow.n_certain], names)
         candidates, settled = narrow.search.candidates(bounds, len(narrow.conjuncts))
         open_ = [conjunct for conjunct in narrow.conjuncts if id(conjunct) not in settled]
         part = narrow.search.satisfying(candidates, open_)

@@ -35,6 +35,9 @@ MAX_UNROLLED = 4096
 
 Norm = Literal["linf", "l1", "hamming"]
 
+Names = tuple[frozenset[str], frozenset[str]]
+"""The variables of the left side, and of the right one."""
+
 
 @dataclass(frozen=True)
 class Distance:
@@ -148,34 +151,28 @@ def constant_elements(domain: Expr) -> tuple[Value, ...] | None:
 # --- distances -----------------------------------------------------------------------------
 
 
-def distances(
-    conjuncts: Iterable[Expr], left: frozenset[str], right: frozenset[str]
-) -> list[Distance]:
+def distances(conjuncts: Iterable[Expr], names: Names) -> list[Distance]:
     """Return what the conjuncts say about the distance of left variables to right ones."""
-    found = (_distance(conjunct, left, right) for conjunct in conjuncts)
+    found = (_distance(conjunct, names) for conjunct in conjuncts)
     return [distance for distance in found if distance is not None]
 
 
-def _distance(expr: Expr, left: frozenset[str], right: frozenset[str]) -> Distance | None:
+def _distance(expr: Expr, names: Names) -> Distance | None:
     match expr:
         case Apply(op="=", args=(first, second)):
-            same = _paired(first, second, left, right)
+            same = _paired(first, second, names)
             if same is not None and _shape(first) == _shape(second):
                 return Distance("hamming", same, 0, expr, is_exact=True)
-            return _bounded(expr, first, second, left, right) or _bounded(
-                expr, second, first, left, right
-            )
+            return _bounded(expr, first, second, names) or _bounded(expr, second, first, names)
         case Apply(op="<=" | "<", args=(norm, bound)):
-            return _bounded(expr, norm, bound, left, right)
+            return _bounded(expr, norm, bound, names)
         case Apply(op=">=" | ">", args=(bound, norm)):
-            return _bounded(expr, norm, bound, left, right)
+            return _bounded(expr, norm, bound, names)
         case _:
             return None
 
 
-def _bounded(
-    expr: Apply, norm: Expr, bound: Expr, left: frozenset[str], right: frozenset[str]
-) -> Distance | None:
+def _bounded(expr: Apply, norm: Expr, bound: Expr, names: Names) -> Distance | None:
     """Read a comparison as `norm <= bound`, for an integer bound.
 
     Only a Hamming distance is an integer for certain, so only there `< c` is `<= c - 1`. Records
@@ -185,7 +182,7 @@ def _bounded(
         return None
     if isinstance(bound.value, bool):
         return None
-    found = _norm(norm, left, right)
+    found = _norm(norm, names)
     if found is None:
         return None
     is_strict = expr.op in ("<", ">")
@@ -208,26 +205,24 @@ def _counted_records(norm: Expr) -> list[tuple[Expr, ...]]:
             return []
 
 
-def _norm(
-    expr: Expr, left: frozenset[str], right: frozenset[str]
-) -> tuple[Norm, tuple[tuple[str, str], ...]] | None:
+def _norm(expr: Expr, names: Names) -> tuple[Norm, tuple[tuple[str, str], ...]] | None:
     """Read an expression that is a distance between left and right variables."""
     match expr:
         case Apply(op="linf" | "l1" | "hamming" as op, args=(first, second)):
             # One variable that holds a tuple has distances of its own, not seen from here.
             if isinstance(first, Var) or isinstance(second, Var):
                 return None
-            pairs = _paired(first, second, left, right)
+            pairs = _paired(first, second, names)
             return None if pairs is None else (op, pairs)
         case Apply(op="abs", args=(Apply(op="-", args=(Var() as first, Var() as second)),)):
-            pairs = _paired(first, second, left, right)
+            pairs = _paired(first, second, names)
             return None if pairs is None else ("linf", pairs)
         case Apply(op="sum" | "max" | "count" as op, args=(Apply(op="array", args=(_, *items)),)):
-            return _collected(op, items, left, right)
+            return _collected(op, items, names)
         case Apply(op="+", args=args) | Apply(op="sum", args=(_, _, *_) as args):
-            return _collected("sum", args, left, right)
+            return _collected("sum", args, names)
         case Apply(op="max", args=(_, _, *_) as args):
-            return _collected("max", args, left, right)
+            return _collected("max", args, names)
         case _:
             return None
 
@@ -235,19 +230,18 @@ def _norm(
 def _collected(
     op: Literal["sum", "max", "count"],
     items: Iterable[Expr],
-    left: frozenset[str],
-    right: frozenset[str],
+    names: Names,
 ) -> tuple[Norm, tuple[tuple[str, str], ...]] | None:
     """Read a sum or maximum of `abs(x - x')`, or a count of `x != x'`, over several variables."""
     pairs: list[tuple[str, str]] = []
     for item in items:
         match item:
             case Apply(op="!=", args=(first, second)) if op == "count":
-                found = _paired(first, second, left, right)
+                found = _paired(first, second, names)
             case _ if op == "count":
                 found = None
             case _:
-                inner = _norm(item, left, right)
+                inner = _norm(item, names)
                 wanted = ("linf", "l1") if op == "sum" else ("linf",)
                 single = inner is not None and (len(inner[1]) == 1 or inner[0] == "l1")
                 usable = inner is not None and inner[0] in wanted and (single or op == "max")
@@ -259,11 +253,9 @@ def _collected(
     return norm, tuple(pairs)
 
 
-def _paired(
-    first: Expr, second: Expr, left: frozenset[str], right: frozenset[str]
-) -> tuple[tuple[str, str], ...] | None:
+def _paired(first: Expr, second: Expr, names: Names) -> tuple[tuple[str, str], ...] | None:
     """Return the variables that stand opposite each other, left one first."""
-    ours, theirs = _variables(first), _variables(second)
+    (left, right), ours, theirs = names, _variables(first), _variables(second)
     if ours is None or theirs is None or len(ours) != len(theirs):
         return None
     pairs = []

@@ -76,7 +76,7 @@ def _reach(conjuncts: Sequence[Expr], inputs: Columns, primed: Mapping[str, str]
     names = {other: name for name, other in primed.items()}
     numeric = {name for name, column in inputs.items() if _range(column)[1] < PLAIN}
     found = []
-    for bound in distances(conjuncts, frozenset(inputs), frozenset(names)):
+    for bound in distances(conjuncts, (frozenset(inputs), frozenset(names))):
         pairs = tuple((left, names[right]) for left, right in bound.pairs)
         if bound.norm == "hamming" or numeric.issuperset(name for pair in pairs for name in pair):
             found.append(replace(bound, pairs=pairs))
