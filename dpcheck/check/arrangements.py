@@ -154,7 +154,7 @@ def decide_composition(
     if all(is_short(list(zip(each, times, strict=True))) for each in dict.fromkeys(together)):
         outcome = _outcome(claim, _composed(together, times, limits), seen[0])
     else:
-        outcome = decide_by_bounds(claim, Composition(together, times, seen[0]), limits)
+        outcome = decide_by_bounds(claim, Composition(together, times, seen[0]))
     promises = _promises(claim, [ComposedEvidence(part) for part in known_parts], times)
     return with_fields(outcome, beside=(*outcome.beside, *promises))
 

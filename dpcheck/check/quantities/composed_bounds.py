@@ -54,18 +54,18 @@ from dpcheck.privacy.renyi import Divergence, renyi
 from dpcheck.records import replace as with_fields
 
 
-def decide_by_bounds(claim: claims.Claim, runs: Composition, limits: Limits) -> verdicts.Outcome:
+def decide_by_bounds(claim: claims.Claim, runs: Composition) -> verdicts.Outcome:
     """Return the outcome of a claim about runs that are not composed exactly."""
     match claim:
         case claims.QuantityComparison():
-            return decide_comparison(claim, lambda side: decide_by_bounds(side, runs, limits))
+            return decide_comparison(claim, lambda side: decide_by_bounds(side, runs))
         case claims.PrivacyClaim():
             asked = privacy.as_comparison(claim)
             assert isinstance(asked, claims.QuantityClaim), "dp(ε, δ) is one"
-            found = _decide_quantity(asked, asked.quantity, runs, limits, of_quantity=False)
+            found = _decide_quantity(asked, asked.quantity, runs, of_quantity=False)
             return verdicts.Outcome(found.verdict, runs.seen.coverage())
         case claims.QuantityClaim(quantity=quantity) | claims.QuantityValue(quantity=quantity):
-            return _decide_quantity(claim, quantity, runs, limits)
+            return _decide_quantity(claim, quantity, runs)
         case _:
             raise AssertionError("formulas are not asked about compositions")
 
@@ -74,7 +74,6 @@ def _decide_quantity(
     claim: claims.QuantityClaim | claims.QuantityValue,
     quantity: claims.Quantity,
     runs: Composition,
-    limits: Limits,
     *,
     of_quantity: bool = True,
 ) -> verdicts.Outcome:
@@ -84,7 +83,7 @@ def _decide_quantity(
         quantity = claims.TightDelta(Budget.of(0), quantity.span)
     match quantity:
         case claims.LossTable():
-            return tabulated(_bounds_table(quantity, runs, limits), coverage)
+            return tabulated(_bounds_table(quantity, runs), coverage)
         case claims.TightEpsilon(delta=0):
             found, direction = _largest([(each.epsilon, each) for each in runs.directions])
         case (
@@ -93,9 +92,9 @@ def _decide_quantity(
             | claims.LossQuantity(word="loss_tail" | "tradeoff")
         ):
             if isinstance(claim, claims.QuantityValue):
-                value, beside = _enclosed_value(quantity, runs, limits)
+                value, beside = _enclosed_value(quantity, runs)
                 return verdicts.Outcome(value, coverage, (), value.amount, beside)
-            verdict, amount = _compared(claim, quantity, runs, limits, of_quantity=of_quantity)
+            verdict, amount = _compared(claim, quantity, runs, of_quantity=of_quantity)
             return verdicts.Outcome(verdict, coverage, (), amount)
         case _:
             found, direction = _sum(quantity, runs)
@@ -111,7 +110,7 @@ def _decide_quantity(
         plain = with_fields(verdict.counterexample, event=event)
         is_more = is_finite and compare_measures(found, claim.bound) == 1
         how = {"is_more": is_more, "of_quantity": of_quantity}
-        verdict = _violated(plain, claim, direction, runs, limits, **how)
+        verdict = _violated(plain, claim, direction, runs, **how)
     return verdicts.Outcome(verdict, coverage, (), amount, (between(names),))
 
 
@@ -150,13 +149,13 @@ def _largest(
 
 
 def _enclosed_value(
-    quantity: OnGrid, runs: Composition, limits: Limits
+    quantity: OnGrid, runs: Composition
 ) -> tuple[verdicts.Value, tuple[verdicts.Beside, ...]]:
     """Return the bounds of a quantity, and which end is safe: the lower one of an error."""
     directions = concerned(quantity, runs)
     if not directions:
         return verdicts.Value(amounts.number_amount(0), 0), ()
-    found = narrow(quantity, directions, limits)
+    found = narrow(quantity, directions, runs.limits)
     if not found.low.is_finite():
         return verdicts.Value(amounts.INFINITE_EPSILON, None), ()
     low, high = ends_of(quantity, found)
@@ -191,9 +190,9 @@ _HEADS = {
 }
 
 
-def _bounds_table(function: claims.LossTable, runs: Composition, limits: Limits) -> verdicts.Table:
+def _bounds_table(function: claims.LossTable, runs: Composition) -> verdicts.Table:
     """Return bounds of a function at some places, from the grid that bounds ε(10^-9) narrowly."""
-    word, span = function.word, function.span
+    word, span, limits = function.word, function.span, runs.limits
     last = narrow(claims.TightEpsilon(TABLE_DELTA, span), runs.directions, limits)
     made, finer = last.top.grid.like, FINER_TAILS if word == "losses" else 1
     grids = [(each, made(each.parts, finer, limits)) for each in runs.directions]
@@ -230,12 +229,7 @@ def _bounds_table(function: claims.LossTable, runs: Composition, limits: Limits)
 
 
 def _compared(
-    claim: claims.QuantityClaim,
-    quantity: OnGrid,
-    runs: Composition,
-    limits: Limits,
-    *,
-    of_quantity: bool,
+    claim: claims.QuantityClaim, quantity: OnGrid, runs: Composition, *, of_quantity: bool
 ) -> tuple[verdicts.Verdict, verdicts.Amount | None]:
     """Decide whether ε(δ) or δ(ε) compares with the bound as claimed; return its bounds too.
 
@@ -257,7 +251,9 @@ def _compared(
         return 0 if low == high == bound else None
 
     delta = quantity.delta if isinstance(quantity, claims.TightEpsilon) else as_number(claim.bound)
-    found = refined(quantity, directions, delta, lambda bounds: sign(bounds) is not None, limits)
+    found = refined(
+        quantity, directions, delta, lambda bounds: sign(bounds) is not None, runs.limits
+    )
     amount, decided = amounts.bounds_amount(*ends_of(quantity, found)), sign(found)
     if decided is None:
         return privacy.undecided_between(name, claim.bound, amount, found.limit), None
@@ -267,7 +263,7 @@ def _compared(
     names = runs.names_of(found.top.direction) if has_pair else ()
     verdict = _violated(
         _plain_example(name, claim, amount, decided, names),
-        *(with_fields(claim, quantity=quantity), found.top.direction, runs, limits),
+        *(with_fields(claim, quantity=quantity), found.top.direction, runs),
         is_more=decided > 0,
         of_quantity=of_quantity,
     )
@@ -279,7 +275,6 @@ def _violated(
     claim: claims.QuantityClaim,
     direction: Direction,
     runs: Composition,
-    limits: Limits,
     *,
     is_more: bool,
     of_quantity: bool,
@@ -288,25 +283,21 @@ def _violated(
     budget, example = privacy.budget_of(claim), None
     if is_more and budget is not None and budget[0].sign() >= 0:
         tight = claims.TightDelta(budget[0], claim.span)
-        example = _shown_event(tight, direction, runs, budget[1], limits)
+        example = _shown_event(tight, direction, runs, budget[1])
     if example is not None and of_quantity:
         example = with_fields(example, requirement=plain.requirement, sides=plain.sides)
     return verdicts.Violated(example or plain)
 
 
 def _shown_event(
-    quantity: claims.TightDelta,
-    direction: Direction,
-    runs: Composition,
-    delta: Number,
-    limits: Limits,
+    quantity: claims.TightDelta, direction: Direction, runs: Composition, delta: Number
 ) -> verdicts.Counterexample | None:
     """Return the event of a violation, on a uniform grid: sums on coarser ones are no scores.
 
     None where no grid that is worth its time has one; the violation is proved without it. For δ = 0
     no grid was needed to prove it.
     """
-    budget = quantity.epsilon, delta
+    budget, limits = (quantity.epsilon, delta), runs.limits
     if delta == 0:
         limits = with_fields(limits, cpu_deadline=time.process_time() + SHOWN_SECONDS)
 

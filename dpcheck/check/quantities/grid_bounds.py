@@ -94,6 +94,11 @@ class Composition:
             for losses, where in found.items()
         ]
 
+    @property
+    def limits(self) -> Limits:
+        """What the claim may use."""
+        return self.seen.limits
+
     def names_of(self, direction: Direction) -> tuple[str, str]:
         """Return the two states, P's first."""
         return self.seen.names(direction.pair, is_forward=direction.is_forward)
