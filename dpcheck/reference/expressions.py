@@ -161,7 +161,7 @@ def unrolled(block: Block, env: Env, scope: Scope) -> Iterator[tuple[Tree, Env]]
 def combined(
     tree: Tree, env: Env, scope: Scope, inner: Callable[[Tree, Env, Scope], Formula]
 ) -> Formula:
-    """Return what `! & | => forall exists` make of others, which are `inner`."""
+    """Return what `! & | => if forall exists` make of others, which are `inner`."""
 
     def parts(*trees: Tree, around: Iterable[Env] = (env,)) -> Iterator[Formula]:
         return (combined(part, variables, scope, inner) for variables in around for part in trees)
@@ -173,6 +173,9 @@ def combined(
             return junction(sign_, parts(a, b))
         case ("=>", a, b):
             return junction("|", parts(("!", a), b))
+        case ("if", condition, a, b):
+            ways = parts(condition, a), parts(("!", condition), b)
+            return junction("|", (junction("&", way) for way in ways))
         case ("binder", "forall" | "exists" as name, source, body):
             sign_ = "&" if name == "forall" else "|"
             return junction(sign_, parts(body, around=each(source, env, scope)))

@@ -179,6 +179,8 @@ def test_a_run_without_end_diverges_with_what_is_left():
         ("X X X stopped", 1),
         ("F diverged", 0),
         ("!(X a) => X b", 1),
+        ("if b then F a else F b", 3 * HALF**2),
+        ("X (if a then X b else X a)", HALF),
         ("F (output = b & X (output = b))", HALF**2),
     ],
 )
@@ -290,6 +292,7 @@ mechanism two { input x in 0..2 public y in 0..1 adjacent x' = x + 1
         ("two: x = 2 => P=1/8 [ X output = true ]", True),
         ("two: forall(v in 0..2 : x = v => P=(1/2^(v + 1)) [ X output = true ])", True),
         ("two: exists(v in 0..1 : x = v)", False),
+        ("two: if x = 2 then P=1/8 [ X output = true ] else P>=1/4 [ X output = true ]", True),
     ],
 )
 def test_claims_have_these_answers(tmp_path, claim, is_true):
