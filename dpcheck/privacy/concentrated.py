@@ -34,6 +34,10 @@ _ORDER = 14
 """Terms of Taylor's formula: an enclosure of width w errs by w to this power."""
 _FURTHER = (64, 160)
 """Where several pairs are as large as each other to 20 bits, so many bits tell more."""
+_CERTAIN = 48
+"""Bits to which f(0) is known, so that what is lost to P and Q near each other is not missed."""
+_FLAT = 12
+"""So many bits nearer to the supremum than is asked, f is too flat to be looked at any closer."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +143,7 @@ def _supremum(
             top = max(each.value.upper() for each in open_)
             if best >= 0 and _is_near(best, top, bits):
                 break
-            open_ = [half for each in open_ for half in _halves(each, functions, best)]
+            open_ = [half for each in open_ for half in _halves(each, functions, best, bits)]
         index = max(open_, key=lambda each: each.value.lower()).index
         mine = [each for each in open_ if each.index == index]
         low, high = min(each.low for each in mine), max(each.high for each in mine)
@@ -152,11 +156,12 @@ def _is_near(low: arb, high: arb, bits: int) -> bool:
 
 
 def _needed(directed: Sequence[LossDistribution]) -> int:
-    """Return a precision at which all f(0) that are positive are seen to be so."""
+    """Return a precision at which f(0) is known to many bits, however near P and Q are."""
     bits, different = 64, [each.losses for each in directed if len(each.losses) > 1]
     while True:
         with ctx.workprec(bits):
-            if all(_Functions(losses, bits).at(fmpq(0)) > 0 for losses in different):
+            starts = [_Functions(losses, bits).at(fmpq(0)) for losses in different]
+            if all(start.rel_accuracy_bits() >= _CERTAIN for start in starts):
                 return bits
         bits *= 2
 
@@ -172,12 +177,15 @@ def _powers(function: _Functions, best: arb) -> Iterator[fmpq]:
         s *= 2
 
 
-def _halves(interval: _Interval, functions: Sequence[_Functions], best: arb) -> Iterator[_Interval]:
-    """Yield both halves of an interval; an end where f is largest is kept alone.
+def _halves(
+    interval: _Interval, functions: Sequence[_Functions], best: arb, bits: int
+) -> Iterator[_Interval]:
+    """Yield both halves of an interval; an end where f is largest is kept alone, a flat one whole.
 
     A half where f is surely below the best value known is left out.
     """
-    if interval.low == interval.high:
+    is_flat = _is_near(best, interval.value.upper(), bits + _FLAT)
+    if interval.low == interval.high or is_flat:
         yield interval
         return
     middle = (interval.low + interval.high) / 2

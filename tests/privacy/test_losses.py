@@ -216,6 +216,16 @@ def test_the_least_rho_bounds_every_order_and_some_order_reaches_it(p, q):
     assert reached == pytest.approx(rho, rel=1e-3)
 
 
+@pytest.mark.parametrize("bits", [10, 28, 40])
+def test_the_least_rho_of_nearly_equal_rows_is_found(bits):
+    aside = Fraction(1, 2**bits)
+    first, second = Fraction(1, 3) + aside, Fraction(1, 3)
+    one, other = [first, second, 1 - first - second], [second, first, 1 - first - second]
+    found = zcdp([losses for losses, _ in both_directions(losses_of(one, other))])
+    # ln(1 + y) = y - y²/2 + ..., so of y = 3·aside the divergence of order 1 is y²/3 (1 - y/2 + ..)
+    assert value_of(found.rho) == pytest.approx(3 * 4.0**-bits * (1 - 1.5 / 2**bits), rel=1e-5)
+
+
 def test_a_divergence_is_a_budget_where_one_radical_remains():
     survey = losses_of([Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)])
     assert renyi(survey, fmpq(3, 2)) == Budget.ln(fmpq(25, 12))
