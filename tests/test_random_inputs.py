@@ -143,6 +143,7 @@ HIDDEN = [
     "input x in 0..3 adjacent (x = x' | 1/(x - x' - 1) > 0) & abs(x - x') < 0",
     "input q[1..2] in 0..2 where 1/(2 - q[1] + q[2]) > 0 & q[1] <= 1 adjacent all",
     "input q[1..2] in 0..2 where (1/(2 - q[1] + q[2]) > 0 & q[1] <= 1) | q[2] = 1 adjacent all",
+    "input q[1..3] in 0..2 where q[1] < q[3] & 1/q[2] > 0 & q[2] > 0 adjacent all",
 ]
 
 
@@ -159,6 +160,8 @@ def test_a_mistake_is_not_hidden_by_later_conjuncts(declared):
         "input x in {(0, 1), (1, 1)} adjacent linf(x, x') < 1 & x = x'",
         "input x in {a, 1} input y in 0..1 adjacent x = x' & x != a & abs(x - x') <= 1",
         "input q[1..2] in 0..2 where q[1] <= 1 & 1/(2 - q[1] + q[2]) > 0 adjacent all",
+        "input q[1..3] in 0..2 where q[1] < q[3] & q[2] > 0 & 1/q[2] > 0 adjacent all",
+        "input q[1..3] in 0..2 where q[2] < q[3] & 1/(2 - q[2]) > 0 & q[1] > 0 adjacent all",
     ],
 )
 def test_a_conjunct_before_guards_those_after_it(declared):

@@ -132,18 +132,17 @@ def _kept(
         frame = Frame(n_rows, columns).at(rows)
         if frozenset(columns).issuperset(reads(condition)):
             truth = truths(condition, frame, table)
-            if len(truth) and int(truth.max()) >= FIRST_FAULT:
-                if not is_waiting:
-                    fault = table.fault_of(int(truth.max()))
-                    raise MistakesFound([mistake_of(fault, condition.span, ())])
-                unsettled.add(id(condition))
-                is_waiting = True
             good[rows] = (truth == TRUE) | (truth >= FIRST_FAULT)
-        elif id(condition) not in certain:
-            unsettled.update(id(later) for later in conditions[place:])
-            break
-        else:
+            if int(truth.max(initial=0)) < FIRST_FAULT:
+                continue
+            if not is_waiting:
+                fault = table.fault_of(int(truth.max()))
+                raise MistakesFound([mistake_of(fault, condition.span, ())])
+        elif id(condition) in certain:
             is_waiting = True
             if len(pool):
                 good[rows] = may_hold(condition, frame, frozenset(missing), pool)
+            continue
+        unsettled.update(id(later) for later in conditions[place:])
+        break
     return good, unsettled
