@@ -95,10 +95,6 @@ class Span:
             return self
         return Span(self.source, min(self.start, other.start), max(self.end, other.end))
 
-    def __contains__(self, other: Span) -> bool:
-        """Return whether the other span lies within this one, in the same text."""
-        return self.source == other.source and self.start <= other.start and other.end <= self.end
-
     def __repr__(self) -> str:
         """Show the place and the text, short enough for a failing test."""
         return f"<{self.source.name}:{self.line}:{self.column} {self.text[:30]!r}>"

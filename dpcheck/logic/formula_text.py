@@ -62,11 +62,7 @@ def _text(formula: f.StateFormula | f.PathFormula) -> tuple[str, int]:
 def _joined_texts(
     arguments: tuple[f.StateFormula, ...] | tuple[f.PathFormula, ...], operator: str, binding: int
 ) -> tuple[str, int]:
-    """Return a conjunction or disjunction; one without arguments is a truth value."""
-    if not arguments:
-        return "true" if operator == "&" else "false", _TIGHT
-    if len(arguments) == 1:
-        return _text(arguments[0])
+    """Return a conjunction or disjunction."""
     return f" {operator} ".join(_within(each, binding + 1) for each in arguments), binding
 
 

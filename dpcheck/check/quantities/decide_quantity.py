@@ -52,22 +52,15 @@ UNBOUNDED = verdicts.Undecided(
 )
 
 
-NO_STRATEGY = Limit(
-    "size",
-    unit="outputs have probabilities for a strategy of the analyst only",
-    advice="ask for `dp`, `epsilon` or `delta`",
-)
-
-
 def decide_quantity(
     claim: Question, quantity: OtherQuantity, seen: SeenPairs, measures: Measures
 ) -> verdicts.Outcome:
     """Return the outcome of a claim about a quantity of the chain that was asked."""
+    is_profile = isinstance(quantity, claims.LossTable) and quantity.word == "profile"
+    assert is_profile or not seen.asked.offers, "others are refused when they are read"
     match quantity:
         case claims.LossQuantity() | claims.LossTable():
             return _decide_losses(claim, quantity, seen)
-        case claims.ChannelQuantity() | claims.LeastError() if seen.asked.offers:
-            raise LimitReached(NO_STRATEGY)
         case claims.ChannelQuantity():
             return _decide_channel(claim, quantity, seen)
         case claims.LeastError():
@@ -79,13 +72,10 @@ def decide_quantity(
 def _decide_losses(
     claim: Question, quantity: claims.LossQuantity | claims.LossTable, seen: SeenPairs
 ) -> verdicts.Outcome:
-    """Decide a claim about the losses of pairs; an analyst who adapts has a profile only.
+    """Decide a claim about the losses of pairs.
 
-    There is a strategy for each ε then.
+    Of an analyst who adapts only a profile is asked: there is a strategy for each ε.
     """
-    is_profile = isinstance(quantity, claims.LossTable) and quantity.word == "profile"
-    if seen.chain.offers and not is_profile:
-        raise LimitReached(NO_STRATEGY)
     evidence = complete_evidence(seen)
     if evidence is None:
         return verdicts.Outcome(UNBOUNDED, seen.coverage())

@@ -22,10 +22,6 @@ class Growing:
         self._store = np.empty(16, np.int64)
         self._length = 0
 
-    def __len__(self) -> int:
-        """Return how many there are."""
-        return self._length
-
     @property
     def values(self) -> IntArray:
         """A view of all, [n]."""

@@ -93,10 +93,6 @@ class Terms:
         """Return the term with this number."""
         return self.table[number]
 
-    def __len__(self) -> int:
-        """Return how many terms there are."""
-        return len(self.table)
-
     def _intern(self, term: Term) -> int:
         number = self._numbers.get(term)
         if number is None:
