@@ -180,9 +180,7 @@ def laws_evidence(claim: PrivacyClaim, seen: SeenPairs) -> writing.Fields:
         if not texts.keys() >= set(ends):
             texts.update(zip(ends, seen.names(k), strict=True))
     pairs = {tuple(sorted(same[int(s)] for s in pair)) for pair in seen.sources[seen.pairs]}
-    # Equal laws exceed a budget only if it is negative.
-    is_asked = claim.epsilon.sign() < 0
-    asked = [list(pair) for pair in sorted(pairs) if is_asked or pair[0] != pair[1]]
+    asked = [list(pair) for pair in sorted(pairs) if pair[0] != pair[1]]
     length, written = _longest(rows), writing.rows_fields(rows, {same[s] for s in texts})
     _check_work(rows, asked, length, written)
     return {

@@ -124,9 +124,10 @@ def test_claims_are_decided_as_exact_composition_decides_them(target, bounds_onl
             f"epsilon(1/5) < {scale * epsilon:.12f}",
             f"epsilon(1/5) = {scale * epsilon:.12f}",
         )
-    ] + ["dp(1)", "dp(5)", "dp(-1, 1/2)", "epsilon = inf", "epsilon(1/100) < inf"]
+    ] + ["dp(1)", "dp(5)", "epsilon <= -1", "epsilon = inf", "epsilon(1/100) < inf"]
     text = MIX + "\n".join(f"check {target}: {claim}" for claim in claims)
     exact = [result["verdict"] for result in check_text(text)["results"]]
+    assert len(exact) == len(claims)
     bounds_only(True)
     assert [result["verdict"] for result in check_text(text)["results"]] == exact
 

@@ -103,10 +103,6 @@ def _decide_privacy(
     if by_excess:
         found = _of_largest_excess(Found(None, gap, factor), evidence, claim.epsilon)
         gap, factor = found.gap, found.factor
-    if claim.epsilon.sign() < 0 and len(seen.pairs):
-        sure = EventGap(1, 1, 0, True)  # which equal rows have, too
-        is_worse = gap is None or sure.exceeds(gap, ExpFactor.of(claim.epsilon))
-        gap = sure if is_worse else gap
     if gap is None or exact.excess_sign(gap.p, gap.q, *budget) <= 0:
         if is_complete:
             return Decision(verdicts.Holds(), closest=Found(None, gap, factor))
@@ -343,8 +339,6 @@ def decide_between(claim: EventClaim, low: Decision, high: Least, *, n_digits: i
     least, asked = low.shown.value, as_comparison(claim)
     if isinstance(asked, claims.QuantityValue):
         return _value_between(least, high, n_digits)
-    if isinstance(claim, claims.PrivacyClaim) and claim.epsilon.sign() < 0:
-        return low
     signs = _compared(least, asked.bound), _compared(high, asked.bound)
     truth = comparisons.truth_between(asked.comparison, *signs)
     if truth:
