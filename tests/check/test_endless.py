@@ -15,7 +15,6 @@ import dpcheck
 from dpcheck.check.evidence import futures
 from dpcheck.check.evidence.endless import EndlessPrefixes
 from dpcheck.check.evidence.merged_evidence import MergedEvidence
-from dpcheck.check.evidence.merged_prefixes import merge_prefixes
 from dpcheck.check.values.exp_factor import ExpFactor
 from dpcheck.check.values.verdicts import Value, Violated
 from dpcheck.exact import divide
@@ -188,7 +187,9 @@ def test_bounds_come_closer_as_more_outputs_are_followed(chain, factor):
     lows, highs = [], []
     for depth in (1, 2, 3, 5):
         for shows_cut, values in ((False, lows), (True, highs)):
-            graph = merge_prefixes(chain, pairs, Limits(), depth=depth, shows_cut=shows_cut)
+            graph = EndlessPrefixes(chain, pairs, Limits()).cut(
+                depth, Limits(), shows_state=shows_cut
+            )
             gap = MergedEvidence(graph, chain.observation_text).worst_gap(found)
             values.append(
                 Fraction(0)
@@ -205,7 +206,7 @@ def test_ratios_of_merged_prefixes_are_those_of_prefixes_as_long_as_there_are_no
     pairs = chain.neighbors.pairs
     graph = EndlessPrefixes(chain, pairs, Limits()).complete(Limits())
     assume(graph is not None and len(graph.edges) <= 60)
-    cut = merge_prefixes(chain, pairs, Limits(), depth=len(graph.edges))
+    cut = EndlessPrefixes(chain, pairs, Limits()).cut(len(graph.edges), Limits(), shows_state=False)
     ratios = [
         None if gap is None else "inf" if gap.q == 0 else divide(gap.p, gap.q)
         for gap in (MergedEvidence(each, str).worst_ratio() for each in (graph, cut))

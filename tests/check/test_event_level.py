@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpcheck.check.evidence.endless import EndlessPrefixes
 from dpcheck.check.evidence.merged_evidence import MergedEvidence
 from dpcheck.check.evidence.merged_prefixes import merge_prefixes
 from dpcheck.check.evidence.paired_rows import PairedRows
@@ -247,7 +248,8 @@ def test_what_finitely_many_outputs_prove_about_a_quantity_is_kept():
 @given(random_mechanisms(is_endless=True), st.integers(1, 5), st.sampled_from(["1", "3/2", "4"]))
 def test_merged_prefixes_say_what_a_table_of_prefixes_says(chain, depth, factor):
     table = sequence_table(chain, chain.initial, limits=Limits(), depth=depth)
-    graph = merge_prefixes(chain, chain.neighbors.pairs, Limits(), depth=depth)
+    prefixes = EndlessPrefixes(chain, chain.neighbors.pairs, Limits())
+    graph = prefixes.cut(depth, Limits(), shows_state=False)
     listed = TableEvidence(PairedRows(table, chain.neighbors.pairs), chain.observation_text)
     merged = MergedEvidence(graph, chain.observation_text)
     ratios = [evidence.worst_ratio() for evidence in (listed, merged)]

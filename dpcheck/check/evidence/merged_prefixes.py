@@ -142,21 +142,13 @@ def _sum(left: tuple[Whole, Whole], right: tuple[Whole, Whole]) -> tuple[Whole, 
     return above, below
 
 
-def merge_prefixes(
-    chain: Chain,
-    pairs: IntArray,
-    limits: Limits,
-    *,
-    depth: int | None = None,
-    shows_cut: bool = False,
-) -> MergedPrefixes:
+def merge_prefixes(chain: Chain, pairs: IntArray, limits: Limits) -> MergedPrefixes:
     """Return the graph for pairs [n_pairs, 2] of states of a chain with one output per transition.
 
-    With `depth`, sequences are cut after so many outputs; without, the caller knows that they are
-    finitely many.
+    The caller knows that sequences are finitely many.
     """
     directions = Directions(futures.futures_of(chain, distinct(pairs), limits))
-    found = merged(directions, pairs, limits, depth=depth, shows_cut=shows_cut)
+    found = merged(directions, pairs, limits)
     assert found is not None, "finitely many output sequences have no cycle"
     return found
 

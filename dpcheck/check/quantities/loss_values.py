@@ -199,10 +199,6 @@ def _profile_row(piece: Piece, known: KnownLosses) -> tuple[Cell, ...]:
     return (*amounts, *known.seen.names(line.pair, is_forward=line.is_forward), event)
 
 
-def _loss_table(known: KnownLosses) -> Table:
-    return Table("losses", ("P from", "Q from", "loss", "P", "Q"), tuple(_loss_rows(known)))
-
-
 def _loss_rows(known: KnownLosses) -> Iterator[tuple[Amount | str, ...]]:
     """Yield the worst pair's losses in both directions, falling; infinite ones first."""
     for side in worst_sides(known):
@@ -213,11 +209,6 @@ def _loss_rows(known: KnownLosses) -> Iterator[tuple[Amount | str, ...]]:
         for loss in losses.losses:
             numbers = (number_amount(loss.p), number_amount(loss.q))
             yield (*names, epsilon_amount(exact.log(loss.ratio)), *numbers)
-
-
-def _tradeoff_table(known: KnownLosses) -> Table:
-    columns = ("P from", "Q from", "type I error", "type II error")
-    return Table("tradeoff", columns, tuple(_tradeoff_rows(known)))
 
 
 def _tradeoff_rows(known: KnownLosses) -> Iterator[tuple[Amount | str, ...]]:
@@ -253,7 +244,12 @@ def _is_worse(left: LossDistribution, right: LossDistribution) -> bool:
 
 TABULATED: Mapping[str, Callable[[KnownLosses], Table]] = {
     "profile": lambda known: profile_table(profile(known.pairs), known),
-    "losses": _loss_table,
-    "tradeoff": _tradeoff_table,
+    "losses": lambda known: Table(
+        "losses", ("P from", "Q from", "loss", "P", "Q"), tuple(_loss_rows(known))
+    ),
+    "tradeoff": lambda known: Table(
+        *("tradeoff", ("P from", "Q from", "type I error", "type II error")),
+        tuple(_tradeoff_rows(known)),
+    ),
 }
 """The functions that make the tables that words are without arguments."""

@@ -55,7 +55,7 @@ class Distance:
 
 def conjunctions(condition: Expr) -> list[tuple[Expr, ...]]:
     """Return the condition as a union of conjunctions, or whole where that would be too long."""
-    return _union(simplified(condition))
+    return _union(substituted(condition, {}))
 
 
 def _union(expr: Expr) -> list[tuple[Expr, ...]]:
@@ -73,11 +73,6 @@ def _union(expr: Expr) -> list[tuple[Expr, ...]]:
         case _:
             return [(expr,)]
     return parts if len(parts) <= MAX_CONJUNCTIONS else [(expr,)]
-
-
-def simplified(expr: Expr) -> Expr:
-    """Return the expression with named parts and constant quantifiers written out."""
-    return substituted(expr, {})
 
 
 def substituted(expr: Expr, names: dict[str, Expr]) -> Expr:

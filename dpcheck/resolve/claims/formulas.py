@@ -524,7 +524,8 @@ def _symbol_text(symbol: Symbol, tree: surface.Expression, reader: Reader) -> st
     if symbol.name in OPERATOR_WORDS and reader.scope.hides_symbol(symbol.name):
         return _text(tree, reader)  # `"R"` would be what hides the symbol
     is_quoted = isinstance(tree, surface.Name) and tree.quoted
-    is_word = symbol.name in ("stopped", "diverged") or not _is_bare(symbol.name, reader.scope)
+    is_bare = is_plain(symbol.name) and symbol.name not in taken_names(reader.scope)
+    is_word = symbol.name in ("stopped", "diverged") or not is_bare
     return f'"{symbol.name}"' if is_quoted or is_word else symbol.name
 
 
@@ -555,11 +556,6 @@ def _text(tree: surface.Expression, reader: Reader) -> str:
     text = written_text(tree, {name: known[name] for name in known.keys() - behind.keys()})
     others = ", ".join(f"{name} = {value}" for name, value in behind.items())
     return f"{text} with {others}" if others else text
-
-
-def _is_bare(name: str, scope: Scope) -> bool:
-    """Return whether a symbol is written without quotes."""
-    return is_plain(name) and name not in taken_names(scope)
 
 
 def taken_names(scope: Scope) -> frozenset[str]:
