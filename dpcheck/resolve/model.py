@@ -395,9 +395,10 @@ def _resolved_check(
     loop_values: Mapping[str, Value],
 ) -> ResolvedCheck | None:
     """Return a question about known targets; None, with a mistake, if it makes no sense."""
-    file, declaration, given, target = parts[0][0]
+    first = parts[0][0]
+    target = first.target
     scope.session.asked.clear()
-    reader = _reader(target, declaration, file, given, scope, loop_values)
+    reader = _reader(first, scope, loop_values)
     leaves_out = left_out(question.part, scope)
     read = _claimed(question, reader, is_left_out=leaves_out is not None)
     if read is None:
@@ -438,7 +439,7 @@ def _resolved_check(
         for_all=values.for_all,
         loop_values=loop_values,
         leaves_out=leaves_out,
-        parameters={} if arrangement else _integers(declaration, reader, loop_values),
+        parameters={} if arrangement else _integers(first.declaration, reader, loop_values),
     )
 
 
@@ -559,25 +560,16 @@ def _target_of(
     return file, declaration, {**given, **scope.session.given}
 
 
-def _reader(
-    target: Target,
-    declaration: TargetItem,
-    file: scopes.File,
-    given: Mapping[str, Value | None],
-    scope: scopes.Scope,
-    loop_values: Mapping[str, Value],
-) -> Reader:
+def _reader(found: _Resolved, scope: scopes.Scope, loop_values: Mapping[str, Value]) -> Reader:
     """Return the reader of formulas about a target.
 
     Names mean, from the nearest: variables of loops around the question, inputs, parameters of
     the target, then what the file says.
     """
+    declaration, target = found.declaration, found.target
+    home = scopes.Scope(scope.session, found.file, scopes.FreshNames())
     parameters = parameter_bindings(
-        declaration.parameters,
-        given,
-        declaration.name.name,
-        scopes.Scope(scope.session, file, scopes.FreshNames()),
-        declaration.name.span,
+        *(declaration.parameters, found.given, declaration.name.name, home, declaration.name.span)
     )
     filled_in = {
         name: binding.value
@@ -587,7 +579,7 @@ def _reader(
     bindings: dict[str, scopes.Binding] = dict(parameters)
     names = scopes.FreshNames(["output"])
     if isinstance(target, Mechanism) and isinstance(declaration, surface.Mechanism):
-        inner = scopes.Scope(scope.session, file, names, parameters)
+        inner = scopes.Scope(scope.session, found.file, names, parameters)
         shapes, _ = input_shapes(declaration, inner)
         bindings.update(input_bindings(shapes, inner))
         bindings.update(choice_bindings(target))
