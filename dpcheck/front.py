@@ -41,7 +41,7 @@ from dpcheck.diagnostics.params import NotForAllValues
 from dpcheck.exact import ExpNumber, as_fraction, exact_text
 from dpcheck.explore import MistakesFound, labelled
 from dpcheck.explore.explored import with_less_told
-from dpcheck.limits import MAX_STATES, LimitReached, Limits, RunLimits
+from dpcheck.limits import MAX_STATES, LimitReached, RunLimits
 from dpcheck.model import program, surface
 from dpcheck.model.atoms import Sink
 from dpcheck.parse import parse_expression
@@ -210,7 +210,7 @@ class Model:
         Raises `ModelError` when a claim runs into a mistake.
         """
         checks = [check for check in self.claims if is_selected(check, select)]
-        return _answers(checks, max_states, timeout)
+        return _answers(checks, RunLimits(max_states, timeout))
 
     def ask(
         self, text: str, *, max_states: int = MAX_STATES, timeout: float | None = None
@@ -224,7 +224,7 @@ class Model:
         >>> answer.outcome.verdict.amount.exact
         '3/8'
         """
-        return _answers(self.resolved_questions(text), max_states, timeout)
+        return _answers(self.resolved_questions(text), RunLimits(max_states, timeout))
 
     def resolved_question(self, text: str) -> ResolvedCheck:
         """Return a claim as if the file ended with it; raises `ModelError`, also for several."""
@@ -294,19 +294,14 @@ def parameter_text(value: Parameter) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _answers(
-    checks: Sequence[ResolvedCheck], max_states: int, timeout: float | None
-) -> tuple[Answer, ...]:
+def _answers(checks: Sequence[ResolvedCheck], limits: RunLimits) -> tuple[Answer, ...]:
     explorations = Explorations(checks)
-    return tuple(answer_to(check, explorations, max_states, timeout) for check in checks)
+    return tuple(answer_to(check, explorations, limits) for check in checks)
 
 
-def answer_to(
-    check: ResolvedCheck, explorations: Explorations, max_states: int, timeout: float | None
-) -> Answer:
+def answer_to(check: ResolvedCheck, explorations: Explorations, limits: RunLimits) -> Answer:
     """Return the answer to a claim; raises `ModelError` for the mistakes it runs into."""
     mistakes: list[Mistake] = []
-    limits = RunLimits(max_states, timeout)
     for event in answered(check, asked_of(check), explorations, limits, "full"):
         match event:
             case answers.Answer():
@@ -357,8 +352,7 @@ class Target:
         """
         where = "" if at is None else f" at {at} "
         check = self.model.resolved_question(f"{kind} {self.text}{where}: {claim}")
-        shared = replace(check, target=self._core)
-        return answer_to(shared, self._explorations, self.max_states, self.timeout)
+        return answer_to(replace(check, target=self._core), self._explorations, self._limits)
 
     def check(self, claim: str, *, at: str | None = None) -> Answer:
         """Return the answer to `check`: `is_ok` tells whether the claim holds.
@@ -428,9 +422,8 @@ class Target:
             param, what = check.for_all.param, "a table of probabilities"
             raise ModelError([NotForAllValues(check.span, what, param.name, param.simplest_text)])
         try:
-            explored = self._explorations.explored(
-                replace(check, target=self._core), self._limits()
-            )
+            asked = replace(check, target=self._core)
+            explored = self._explorations.explored(asked, self._limits.of_a_claim())
         except MistakesFound as found:
             raise ModelError(found.mistakes) from None
         chain = labelled(explored, {"stopped": Sink("stopped"), "diverged": Sink("diverged")})
@@ -447,7 +440,7 @@ class Target:
         >>> dpcheck.mechanisms.survey().output_distributions()["x = pos"]
         {'Y': Fraction(3, 4), 'N': Fraction(1, 4)}
         """
-        rows = output_rows(self.chain(), self._limits())
+        rows = output_rows(self.chain(), self._limits.of_a_claim())
         return {
             state: {shown: as_fraction(p) for shown, p in row.items()}
             for state, row in rows.items()
@@ -467,7 +460,7 @@ class Target:
         pair,x = pos,x = neg
         """
         chain = self.chain()
-        found = output_rows(chain, self._limits())
+        found = output_rows(chain, self._limits.of_a_claim())
         states = names_in_table(found)
         outputs = names_in_table({shown for row in found.values() for shown in row})
         rows = {
@@ -559,8 +552,9 @@ class Target:
             symmetric=False,
         )
 
-    def _limits(self) -> Limits:
-        return RunLimits(self.max_states, self.timeout).of_a_claim()
+    @property
+    def _limits(self) -> RunLimits:
+        return RunLimits(self.max_states, self.timeout)
 
 
 @dataclass(frozen=True)

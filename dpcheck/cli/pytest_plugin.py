@@ -64,10 +64,10 @@ class Claim(pytest.Item):
     def runtest(self) -> None:
         """Answer the claim; raises `NotAsClaimed`."""
         from dpcheck.front import ModelError, answer_to
-        from dpcheck.limits import MAX_STATES, TIMEOUT
+        from dpcheck.limits import MAX_STATES, TIMEOUT, RunLimits
 
         try:
-            answer = answer_to(self._check, self._explorations, MAX_STATES, TIMEOUT)
+            answer = answer_to(self._check, self._explorations, RunLimits(MAX_STATES, TIMEOUT))
         except ModelError as wrong:
             raise NotAsClaimed(str(wrong)) from None
         if not answer.is_ok:
