@@ -40,8 +40,8 @@ class ParamInterval(Mistake, code="DP411"):
     title_text = "the values of `{self.name}` {self.why}"
     help_text = "write `{self.edit}`"
     explanation = """\
-The values of a `param` are an interval with a first and a last end: rational numbers, or `inf` on
-one side. A parenthesis leaves an end out, a bracket takes it in, and `inf` is always left out.
+The values of a `param` are an interval with a first and a last end: rational numbers, or `inf`.
+A parenthesis leaves an end out, a bracket takes it in, and `inf` is always left out.
 The part that a claim is about, `check m for alpha in (0, 1/2]: ...`, lies within it.
 
 Wrong: param alpha in [1, 0)

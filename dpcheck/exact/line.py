@@ -7,20 +7,25 @@ is a set of values of the parameter, with ends to be shown, and with the simples
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
+from math import lcm
 
 from flint import arb, ctx, fmpq, fmpz_poly
 
 from dpcheck.exact.budget import Budget
-from dpcheck.exact.number import ExpNumber, Extended, Number
+from dpcheck.exact.number import ExpNumber, Extended, Number, subtract
 from dpcheck.exact.param import Param
 from dpcheck.exact.polynomial import ExpPolynomial, Whole, precisions
 from dpcheck.exact.roots import (
     Bound,
+    PowerOfE,
     Region,
     Root,
+    between,
+    everywhere,
     rational_between,
     reversed_coefficients,
+    roots_between,
     scaled,
     where_sign,
 )
@@ -29,6 +34,8 @@ from dpcheck.intervals import ParamEnd, ParamInterval
 from dpcheck.records import dataclass
 
 ONE = fmpq(1)
+ZERO = Root.of(0)
+NOTHING = Budget.of(0)
 
 NEAR = fmpq(1, 100)
 """How far values beside an irrational one may lie from it."""
@@ -42,14 +49,26 @@ class Line:
     """All values of a parameter by a number t from (low, high), in which all of it is rational.
 
     With `is_exponential`, t is exp(unit·eps); else the parameter is a function of t, as
-    `exact.param` says, and the unit is 1.
+    `exact.param` says, and the unit is 1. Closed ends of an interval of eps other than 0 belong to
+    it without being asked by themselves: no polynomial is 0 at the transcendental number t there.
     """
 
     param: Param
     unit: fmpq
     is_exponential: bool
-    low: fmpq = ONE
-    high: Bound = None
+
+    @property
+    def low(self) -> Bound:
+        """The least t, which is none itself: 1, or greater, or without end."""
+        if self.param.ends == (None, None):
+            return None
+        return self.root_of(self.param.low or 0) if self.is_exponential else _power(NOTHING)
+
+    @property
+    def high(self) -> Bound:
+        """The greatest t, which is none itself."""
+        high = self.param.high
+        return self.root_of(high) if self.is_exponential and high is not None else None
 
     def polynomials(self, value: Number) -> tuple[fmpz_poly, fmpz_poly]:
         """Return numerator and denominator of a number at the stand-in, as polynomials in t.
@@ -57,31 +76,49 @@ class Line:
         The denominator is positive at the stand-in, so on the whole line if it is 0 nowhere there.
         """
         if isinstance(value, ExpNumber):
-            step = value.unit / self.unit
-            assert step.q == 1, "the unit of the line divides those of its numbers"
-            return value.numerator.inflate(int(step.p)), value.denominator.inflate(int(step.p))
+            step = self._step(value.unit)
+            return value.numerator.inflate(step), value.denominator.inflate(step)
         exact = fmpq(value)
         return fmpz_poly([exact.p]), fmpz_poly([exact.q])
 
     def polynomial(self, value: Whole) -> fmpz_poly:
         """Return a whole number at the stand-in as a polynomial in t."""
         if isinstance(value, ExpPolynomial):
-            step = value.unit / self.unit
-            assert step.q == 1, "the unit of the line divides those of its numbers"
-            return value.coefficients.inflate(int(step.p))
+            return value.coefficients.inflate(self._step(value.unit))
         return fmpz_poly([value])
+
+    def _step(self, unit: fmpq) -> int:
+        """Return the power of t that e^unit stands for."""
+        step = unit / self.unit / (self.param.exponent if self.is_exponential else 1)
+        assert step.q == 1, "the unit of the line divides those of its numbers"
+        return int(step.p)
 
     def where(self, value: Number, signs: Sequence[int]) -> Region:
         """Return where a number has one of some signs."""
         above, below = self.polynomials(value)
         return where_sign(above * below, signs, self.low, self.high)
 
+    def beside(self, value: Chosen, signs: Sequence[int]) -> Region:
+        """Return where the parameter minus a value has one of some signs."""
+        if not self.is_exponential:
+            assert not isinstance(value, Budget), "it is rational"
+            return self.where(subtract(self.param.stand_in, value), signs)
+        t = self.root_of(value)
+        for end, sign in ((self.low, 1), (self.high, -1)):
+            if end is not None and end.compare(t) in (0, sign):
+                return everywhere(sign in signs, self.low, self.high)
+        return Region(self.low, self.high, (t,), tuple(sign in signs for sign in (-1, 0, 1)))
+
+    def root_of(self, value: Chosen) -> Root:
+        """Return exp(unit·value)."""
+        return _power((value if isinstance(value, Budget) else Budget.of(value)) * self.unit)
+
     # --- from t to the parameter -------------------------------------------------------------
 
     @property
     def is_turned(self) -> bool:
         """Return whether the parameter falls as t grows."""
-        return self.param.high is not None
+        return self.param.high is not None and not self.is_exponential
 
     def of_param(self, t: Root) -> Root:
         """Return the value of the parameter for a t; of an exponential, that itself."""
@@ -96,16 +133,15 @@ class Line:
         assert not isinstance(value, ExpNumber), "rational numbers have one"
         return fmpq(value)
 
-    def t_of(self, value: Chosen) -> Bound:
+    def t_of(self, value: Chosen) -> fmpq | None:
         """Return the t of a value of the parameter, None for an infinite or irrational one."""
         if isinstance(value, Budget) or self.is_exponential:
             budget = value if isinstance(value, Budget) else Budget.of(value)
             t = (budget * self.unit).exp()
             return None if isinstance(t, ExpNumber) else fmpq(t)
-        low, high = self.param.low, self.param.high
+        low, high = self.param.ends
         if low is None:
-            assert high is not None, "a parameter is bounded on one side"
-            return fmpq(high) + 1 - value
+            return fmpq(value) if high is None else fmpq(high) + 1 - value
         if high is None:
             return fmpq(value) - low + 1
         return None if value == low else (fmpq(high) - low) / (value - low)
@@ -115,12 +151,11 @@ class Line:
 
         Where t is w/(α - low) that is (α - low)^degree p(t).
         """
-        low, high = self.param.low, self.param.high
-        if self.is_exponential:
+        low, high = self.param.ends
+        if self.is_exponential or (low is None and high is None):
             return polynomial
         if low is None:
-            assert high is not None, "a parameter is bounded on one side"
-            return _padded(scaled, polynomial, degree, fmpq(high) + 1, -ONE)
+            return _padded(scaled, polynomial, degree, fmpq(high or 0) + 1, -ONE)
         if high is None:
             return _padded(scaled, polynomial, degree, 1 - fmpq(low), ONE)
         width = fmpq(high) - low
@@ -132,8 +167,8 @@ class Line:
     def intervals(self, region: Region) -> list[ParamInterval]:
         """Return the intervals of values of the parameter that a set of t is, in order."""
         return [
-            ParamInterval(self._end(low, has_low, is_high=False), self._end(high, has_high, True))
-            for low, has_low, high, has_high in self._bounds(region)
+            ParamInterval(self._end(*low, is_high=False), self._end(*high, is_high=True))
+            for low, high in (self._with_edges(*bounds) for bounds in self._bounds(region))
         ]
 
     def _bounds(self, region: Region) -> list[tuple[Root | None, bool, Root | None, bool]]:
@@ -143,15 +178,25 @@ class Line:
             return bounds
         return [(high, has_high, low, has_low) for low, has_low, high, has_high in reversed(bounds)]
 
-    def _edge(self, is_high: bool) -> Root | None:
-        """Return the end of the line where the parameter is least or greatest; None if infinite."""
-        if self.is_exponential:
-            return None if is_high else Root.of(1)
-        end = self.param.high if is_high else self.param.low
-        return None if end is None else Root.of(end)
+    def _edge(self, is_high: bool) -> tuple[Root | None, bool]:
+        """Return the end of the line where the parameter is least or greatest; None if infinite.
 
-    def _end(self, t: Root | None, has_end: bool, is_high: bool) -> ParamEnd:
-        root = self._edge(is_high) if t is None else self.of_param(t)
+        And whether it belongs to the line.
+        """
+        end = self.param.high if is_high else self.param.low
+        if end is None or not self.is_exponential:
+            return None if end is None else Root.of(end), False
+        return self.root_of(end), end != 0 and self.param.has_end(is_high)
+
+    def _with_edges(
+        self, low: Root | None, has_low: bool, high: Root | None, has_high: bool
+    ) -> tuple[tuple[Root | None, bool], tuple[Root | None, bool]]:
+        """Return ends as values of the parameter, or of exp(unit·eps); None is infinite."""
+        first = self._edge(False) if low is None else (self.of_param(low), has_low)
+        last = self._edge(True) if high is None else (self.of_param(high), has_high)
+        return first, last
+
+    def _end(self, root: Root | None, has_end: bool, is_high: bool) -> ParamEnd:
         if root is None:
             return ParamEnd("inf" if is_high else "-inf", None, "inf" if is_high else "-inf", True)
         x = self._logarithm(root) if self.is_exponential else root.rational
@@ -160,12 +205,14 @@ class Line:
             return ParamEnd(None, equation, self._decimal(root), not has_end)
         return ParamEnd(exact_text(x), None, decimal(x), not has_end)
 
-    def _logarithm(self, root: Root) -> Budget | None:
+    def _logarithm(self, root: Root) -> Chosen | None:
         """Return ln(root)/unit where some power of the root is rational: of c t^n = b it is b/c."""
+        if isinstance(root, PowerOfE):
+            return _plain(root.exponent / self.unit)
         p, n = root.polynomial, root.polynomial.degree()
         if any(p[k] != 0 for k in range(1, n)):
             return None
-        return Budget.ln(fmpq(-p[0], p[n])) / (self.unit * n)
+        return _plain(Budget.ln(fmpq(-p[0], p[n])) / (self.unit * n))
 
     def _decimal(self, root: Root) -> str:
         """Return an irrational end, correctly rounded to 17 digits."""
@@ -219,7 +266,7 @@ class Line:
     @property
     def somewhere(self) -> fmpq:
         """Some value of the parameter, or of exp(unit·eps)."""
-        t = rational_between(self.low, self.high)
+        t = between(self.low, self.high)
         return t if self.is_exponential else self.value_at(t)
 
     def text(self, value: Number) -> str:
@@ -267,17 +314,12 @@ class Line:
         """Return the simplest value in an interval, or the logarithm of the simplest number."""
         if low is not None and low is high:
             return self._single(self.of_param(low))
-        first = self._edge(False) if low is None else self.of_param(low)
-        last = self._edge(True) if high is None else self.of_param(high)
-        inside = _simplest_between(first, last)
+        first, last = self._with_edges(low, has_low, high, has_high)
         if is_logarithm:
-            return Budget.ln(inside) / self.unit
-        if self.is_exponential:
-            assert first is not None, "exponentials are above 1"
-            return self._exponent_between(first, last)
-        ends = [end for end, has in ((first, has_low), (last, has_high)) if end is not None and has]
-        known = [end.rational for end in ends if end.rational is not None]
-        return simplest([inside, *known])
+            return Budget.ln(between(first[0], last[0])) / self.unit
+        inside = (self._exponent_between if self.is_exponential else between)(first[0], last[0])
+        ends = (self._single(end) for end, has in (first, last) if end is not None and has)
+        return simplest([inside, *(end for end in ends if end is not None)])
 
     def value_of(self, t: Root) -> Chosen | None:
         """Return the value of the parameter for a t, None for one that is not asked by itself."""
@@ -287,51 +329,53 @@ class Line:
         """Return texts of values of a set a little below and above an irrational one."""
         root, bounds = self.of_param(t), self._bounds(region)
         low, high = bounds[0][0], bounds[-1][2]
-        edges = (
-            self._edge(False) if low is None else self.of_param(low),
-            self._edge(True) if high is None else self.of_param(high),
-        )
-        known = [x for end in edges if end is not None and (x := end.rational) is not None]
-        while root.high - root.low > NEAR or any(root.low <= x <= root.high for x in known):
+        (first, _), (last, _) = self._with_edges(low, False, high, False)
+        while root.high - root.low > NEAR:
             root.narrow()
-        bottom = max([root.low - NEAR, *(x for x in known if x < root.low)])
-        top = min([root.high + NEAR, *(x for x in known if x > root.high)])
-        below, above = rational_between(bottom, root.low), rational_between(root.high, top)
+        bottom, top = Root.of(root.low - NEAR), Root.of(root.high + NEAR)
+        bottom = bottom if first is None or first.compare(bottom) < 0 else first
+        top = top if last is None or top.compare(last) < 0 else last
+        below, above = between(bottom, root), between(root, top)
         values = (Budget.ln(x) / self.unit if self.is_exponential else x for x in (below, above))
-        first, second = map(exact_text, values)
-        return first, second
+        one, other = map(exact_text, values)
+        return one, other
 
     def end_at(self, value: Chosen) -> ParamEnd:
         """Return a value as an end that belongs to its interval."""
         return ParamEnd(exact_text(value), None, decimal(value), is_open=False)
 
     def _single(self, root: Root) -> Chosen | None:
-        x = root.rational
-        if x is None:
-            return None
-        return Budget.ln(x) / self.unit if self.is_exponential else simplest([x])
+        if self.is_exponential:
+            is_chosen = root.rational is not None or isinstance(root, PowerOfE)
+            return self._logarithm(root) if is_chosen else None
+        return None if root.rational is None else simplest([root.rational])
 
-    def _exponent_between(self, first: Root, last: Root | None) -> fmpq:
+    def _exponent_between(self, first: Root | None, last: Root | None) -> fmpq:
         """Return the simplest rational between ln(first)/unit and ln(last)/unit.
 
-        Both are 0 or irrational (Lindemann), so enclosures come to show that it lies between.
+        Those that are not known are irrational (Lindemann), so enclosures come to show that it lies
+        between.
         """
         for bits in precisions():
-            low = self._exponent(first, bits)
-            high = None if last is None else self._exponent(last, bits)
-            top = None if high is None else high.upper().fmpq()
-            x = rational_between(low.lower().fmpq(), top)
-            if low < x and (high is None or x < high):
+            low, high = self._exponent(first, bits), self._exponent(last, bits)
+            x = rational_between(low[0], high[1])
+            is_above = low[0] is None or low[0] == low[1] or low[1] < x
+            if is_above and (high[0] is None or high[0] == high[1] or x < high[0]):
                 return x
         raise AssertionError("precisions are unbounded")
 
-    def _exponent(self, root: Root, bits: int) -> arb:
-        """Return an enclosure of ln(root)/unit."""
+    def _exponent(self, root: Root | None, bits: int) -> tuple[fmpq, fmpq] | tuple[None, None]:
+        """Return bounds of ln(root)/unit, equal if it is rational; None if it is infinite."""
+        if root is None:
+            return None, None
+        known = self._logarithm(root)
+        if known is not None and not isinstance(known, Budget):
+            return fmpq(known), fmpq(known)
         while (root.high - root.low) * 2**bits > root.high:
             root.narrow()
         with ctx.workprec(bits + 32):
-            ball = arb(root.low).union(arb(root.high))
-            return ball.log() / arb(self.unit)
+            ball = (arb(root.low).union(arb(root.high))).log() / arb(self.unit)
+            return ball.lower().fmpq(), ball.upper().fmpq()
 
     def example_text(self, region: Region) -> str:
         """Return one value of a set as words: `at alpha = 1/2`."""
@@ -346,7 +390,8 @@ def line_of(param: Param, values: Iterable[Extended | Whole], *, is_exponential:
     if not is_exponential:
         return Line(param, ONE, is_exponential=False)
     units = {value.unit for value in values if isinstance(value, ExpNumber | ExpPolynomial)}
-    return Line(param, reduce(lambda a, b: a.gcd(b), units, fmpq(0)) or ONE, is_exponential=True)
+    unit = reduce(lambda a, b: a.gcd(b), units, fmpq(0)) / param.exponent
+    return Line(param, unit or ONE, is_exponential=True)
 
 
 def simplest(values: Sequence[Chosen]) -> Chosen | None:
@@ -356,6 +401,25 @@ def simplest(values: Sequence[Chosen]) -> Chosen | None:
         best = min(rational, key=lambda x: (int(x.q), abs(int(x.p))))
         return int(best.p) if best.q == 1 else best
     return next((value for value in values if isinstance(value, Budget)), None)
+
+
+def _plain(budget: Budget) -> Chosen:
+    """Return a budget as a rational number where it is one."""
+    known = budget.as_number()
+    return budget if known is None else known
+
+
+@lru_cache(maxsize=256)
+def _power(exponent: Budget) -> Root:
+    """Return e^exponent: transcendental, or an n-th root of a rational number."""
+    if exponent.offset != 0:
+        return PowerOfE(exponent)
+    n = lcm(*(int(fmpq(m).q) for _, m in exponent.powers))
+    power = (exponent * n).exp()
+    assert not isinstance(power, ExpNumber), "without a rational part there is no power of e"
+    power = fmpq(power)
+    (root,) = roots_between(fmpz_poly([-power.p]) + fmpz_poly([0, power.q]).inflate(n), ZERO, None)
+    return root
 
 
 def _multiple_text(factor: fmpq, name: str) -> str:
@@ -381,20 +445,3 @@ def _padded(
     """Return D^degree p(start + step x) for all polynomials of a degree up to that alike."""
     missing = int((start.q * step.q) ** (degree - polynomial.degree()))
     return transform(polynomial, start, step) * missing
-
-
-def _simplest_between(first: Root | None, last: Root | None) -> fmpq:
-    """Return the simplest rational strictly between two ends, of which None is infinite."""
-    while True:
-        if first is None:
-            assert last is not None, "a parameter is bounded on one side"
-            x = -rational_between(-last.high, None)
-        else:
-            x = rational_between(first.low, None if last is None else last.high)
-        here = Root.of(x)
-        is_above = first is None or first.compare(here) < 0
-        if is_above and (last is None or here.compare(last) < 0):
-            return x
-        for end in (first, last):
-            if end is not None:
-                end.narrow()

@@ -25,7 +25,8 @@ Where a sign or a comparison of weights is taken, a parameter is kept out or pro
 - tables, drawings and baselines show functions of the parameter, or want a value to be chosen.
 
 A parameter from an interval is a rational function of one t > 1, for which e stands: a + (b - a)/t
-on (a, b), a - 1 + t on (a, inf). One of which only exp(q eps) is used stands for 1: t = e^eps.
+on (a, b), a - 1 + t on (a, inf); without ends it is any t. One of which only exp(q eps) is used
+stands for a rational number, 1 on (0, inf), and t = e^(q eps) lies between e^(q a) and e^(q b).
 """
 
 from __future__ import annotations
@@ -55,11 +56,8 @@ class Param:
         """
         from dpcheck.exact.roots import rational_between
 
-        if self.low is None:
-            assert self.high is not None, "a parameter is bounded on one side"
-            return (-rational_between(fmpq(-self.high), None)).str()
-        high = None if self.high is None else fmpq(self.high)
-        return rational_between(fmpq(self.low), high).str()
+        low, high = (None if end is None else fmpq(end) for end in self.ends)
+        return rational_between(low, high).str()
 
     @property
     def text(self) -> str:
@@ -80,20 +78,27 @@ class Param:
         return value
 
     def value_at(self, t: Number) -> Number:
-        """Return the value for one t > 1."""
+        """Return the value for one t."""
         if self.low is None:
-            assert self.high is not None, "a parameter is bounded on one side"
-            return subtract(add(self.high, 1), t)
+            return t if self.high is None else subtract(add(self.high, 1), t)
         if self.high is None:
             return add(subtract(self.low, 1), t)
         return add(self.low, divide(subtract(self.high, self.low), t))
+
+    @property
+    def exponent(self) -> fmpq:
+        """The value x > 0 for which e^(q x) stands for exp(q·eps)."""
+        from dpcheck.exact.roots import rational_between
+
+        low, high = (None if end is None else fmpq(end) for end in self.ends)
+        assert low is not None, "no value is negative"
+        return rational_between(low, high)
 
     @property
     def ends(self) -> tuple[int | fmpq | None, int | fmpq | None]:
         """Both ends."""
         return self.low, self.high
 
-    @property
-    def may_be_exponent(self) -> bool:
-        """Return whether exp(q·eps) is a power of one t > 1."""
-        return self.low == 0 and self.high is None
+    def has_end(self, is_high: bool) -> bool:
+        """Return whether an end is one of the values."""
+        return self.has_high if is_high else self.has_low

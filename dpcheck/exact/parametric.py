@@ -24,6 +24,8 @@ from dpcheck.exact.param import Param
 from dpcheck.records import dataclass
 
 ONE = fmpq(1)
+MOST = 1 << 16
+"""No greater exponent is written at an end of the values of a parameter: some 100,000 bits."""
 
 
 class ParamError(Exception):
@@ -43,7 +45,7 @@ class ParamNumber:
 
     def exponent(self) -> fmpq | None:
         """Return q where the number is q times the parameter, and may stand in an exponent."""
-        if self.is_exponential or not self.param.may_be_exponent:
+        if self.is_exponential:
             return None
         ratio = divide(self.value, self.param.stand_in)
         return None if isinstance(ratio, ExpNumber) else fmpq(ratio)
@@ -216,11 +218,17 @@ def as_budget(value: Quantity) -> Budget:
     if isinstance(value, int | fmpq):
         return Budget.of(value)
     if isinstance(value, ParamNumber):
-        exponent = value.exponent()
-        if exponent is not None:
-            return logarithm(exponential(1), exponent, value.param, is_exponential=True)
-        name = value.param.name
-        raise ParamError(f"only a rational multiple of `{name}`, from (0, inf), is a budget")
+        exponent, name = value.exponent(), value.param.name
+        if exponent is None:
+            raise ParamError(f"only a rational multiple of `{name}` is a budget")
+        low, high = value.param.ends
+        if low is None or low < 0:
+            why = f"`{name}` may be negative, and is no exponent or budget then"
+            raise ParamError(f"{why}: `-{name}` with `param {name} > 0` may")
+        if any(end is not None and abs(exponent * end) > MOST for end in (low, high)):
+            raise ParamError(f"`exp` of `{name}` is too large or small at an end of its values")
+        argument = exponential(value.param.exponent)
+        return logarithm(argument, exponent, value.param, is_exponential=True)
     raise ParamError("this is no budget")
 
 
@@ -301,7 +309,7 @@ def param_text(value: ParamNumber | ParamBudget) -> str:
     inside, exponent = f"ln({line.text(shown)})", value.exponent
     monomial = shown.monomial()
     if value.is_exponential and monomial is not None and monomial[0] == 1:
-        inside, exponent = value.param.name, exponent * monomial[1]
+        inside, exponent = value.param.name, exponent * monomial[1] / value.param.exponent
     if exponent == 1:
         return inside
     return f"-{inside}" if exponent == -1 else f"{exponent.str()}*{inside}"

@@ -7,9 +7,9 @@ irreducible polynomials, so that two roots of different ones are never equal, an
 intervals comes to tell them apart.
 
 >>> f = fmpz_poly([-1, -1, 1]) * fmpz_poly([-3, 2])  # (x^2 - x - 1)(2x - 3)
->>> [root.rational for root in roots_between(f, fmpq(0), None)]
+>>> [root.rational for root in roots_between(f, Root.of(0), None)]
 [3/2, None]
->>> below = where_sign(f, (-1,), fmpq(0), None)  # between the roots
+>>> below = where_sign(f, (-1,), Root.of(0), None)  # between the roots
 >>> below.truths
 (False, False, True, False, False)
 """
@@ -21,12 +21,11 @@ from functools import cmp_to_key
 from itertools import pairwise
 from operator import and_, or_
 
-from flint import fmpq, fmpz_poly
+from flint import ctx, fmpq, fmpz_poly
 
+from dpcheck.exact.budget import Budget
+from dpcheck.exact.polynomial import FIRST_PRECISION
 from dpcheck.records import dataclass
-
-Bound = fmpq | None
-"""An end of an interval; None is infinite."""
 
 Growth = tuple[fmpz_poly, fmpz_poly, int]
 """(f, g, n) for the function (f/g)^(1/n), both polynomials positive on an interval."""
@@ -40,7 +39,7 @@ def sign_changes(polynomial: fmpz_poly) -> int:
     return sum(a != b for a, b in pairwise(signs))
 
 
-def on_half_line(polynomial: fmpz_poly, low: fmpq, high: Bound) -> fmpz_poly:
+def on_half_line(polynomial: fmpz_poly, low: fmpq, high: fmpq | None) -> fmpz_poly:
     """Return a polynomial in y > 0 with the signs that p has on (low, high), in order of y.
 
     p(low + y) for an infinite end, else (1 + y)^d p((low + high y)/(1 + y)), times a number > 0.
@@ -128,14 +127,50 @@ class Root:
             other.narrow()
 
 
-def roots_between(polynomial: fmpz_poly, low: fmpq, high: Bound) -> list[Root]:
+class PowerOfE(Root):
+    """e^x for a budget x with a rational part that is not 0: a transcendental number.
+
+    So it is a root of no polynomial, and halving comes to tell it from all of them (Lindemann and
+    Weierstrass).
+    """
+
+    __slots__ = ("bits", "exponent")
+
+    def __init__(self, exponent: Budget) -> None:
+        """Keep the exponent, and enclose its power."""
+        self.exponent, self.bits = exponent, FIRST_PRECISION
+        self.polynomial = fmpz_poly([])
+        self.narrow()
+
+    def narrow(self) -> None:
+        """Compute the enclosure with a few more digits."""
+        with ctx.workprec(self.bits):  # ends of a ball are rounded as well
+            ball = self.exponent.exp_ball(self.bits)
+            self.low, self.high = ball.lower().fmpq(), ball.upper().fmpq()
+        self.bits += 8
+
+    def compare(self, other: Root) -> int:
+        """Return -1, 0 or 1 as this is less than, equal to or greater than the other."""
+        if isinstance(other, PowerOfE):
+            return self.exponent.compare(other.exponent)
+        return super().compare(other)
+
+
+Bound = Root | None
+"""An end of an interval; None is infinite."""
+
+
+def roots_between(polynomial: fmpz_poly, low: Bound, high: Bound) -> list[Root]:
     """Return the distinct roots in the open interval (low, high), in order."""
-    if sign_changes(on_half_line(polynomial, low, high)) == 0:
+    first, last = None if low is None else low.low, None if high is None else high.high
+    if first is not None and sign_changes(on_half_line(polynomial, first, last)) == 0:
         return []
     found: list[Root] = []
     for factor, _ in polynomial.factor()[1]:
-        found += _isolated(factor, low, high)
-    return sorted(found, key=cmp_to_key(Root.compare))
+        found += _isolated(factor, first, last)
+    inside = [x for x in found if low is None or low.compare(x) < 0]
+    inside = [x for x in inside if high is None or x.compare(high) < 0]
+    return sorted(inside, key=cmp_to_key(Root.compare))
 
 
 def distinct_roots(roots: Iterable[Root]) -> list[Root]:
@@ -147,9 +182,11 @@ def distinct_roots(roots: Iterable[Root]) -> list[Root]:
     return found
 
 
-def _isolated(factor: fmpz_poly, low: fmpq, high: Bound) -> list[Root]:
+def _isolated(factor: fmpz_poly, low: fmpq | None, high: fmpq | None) -> list[Root]:
     """Return the roots of an irreducible polynomial in an interval, in any order."""
-    found, waiting = [], [(low, max(_root_bound(factor), low + 1) if high is None else high)]
+    bound = _root_bound(factor)
+    first = min(-bound, bound if high is None else high - 1) if low is None else low
+    found, waiting = [], [(first, max(bound, first + 1) if high is None else high)]
     while waiting:
         a, b = waiting.pop()
         changes = sign_changes(on_half_line(factor, a, b))
@@ -167,20 +204,33 @@ def _root_bound(polynomial: fmpz_poly) -> fmpq:
     return fmpq(1 << (max(coefficients) // coefficients[-1] + 1).bit_length())
 
 
-def rational_between(low: fmpq, high: Bound) -> fmpq:
+def rational_between(low: fmpq | None, high: fmpq | None) -> fmpq:
     """Return the simplest rational in the open interval (low, high): Stern and Brocot's tree.
 
-    >>> rational_between(fmpq(3, 10), fmpq(1, 2)), rational_between(fmpq(1, 2), None)
-    (1/3, 1)
+    >>> rational_between(fmpq(3, 10), fmpq(1, 2)), rational_between(None, fmpq(-1, 2))
+    (1/3, -1)
     """
-    if low < 0:
-        if high is None or high > 0:
-            return fmpq(0)
-        return -_simplest_positive(-high, -low)
+    if (low is None or low < 0) and (high is None or high > 0):
+        return fmpq(0)
+    if low is None or low < 0:
+        assert high is not None, "the interval is below 0"
+        return -_simplest_positive(-high, None if low is None else -low)
     return _simplest_positive(low, high)
 
 
-def _simplest_positive(low: fmpq, high: Bound) -> fmpq:
+def between(low: Bound, high: Bound) -> fmpq:
+    """Return the simplest rational in the open interval (low, high)."""
+    while True:
+        x = rational_between(None if low is None else low.low, None if high is None else high.high)
+        here = Root.of(x)
+        if (low is None or low.compare(here) < 0) and (high is None or here.compare(high) < 0):
+            return x
+        for end in (low, high):
+            if end is not None and end.rational is None:
+                end.narrow()
+
+
+def _simplest_positive(low: fmpq, high: fmpq | None) -> fmpq:
     """Return the simplest rational in (low, high), 0 <= low, by continued fractions."""
     below = low.floor()
     if high is None or below + 1 < high:
@@ -202,7 +252,7 @@ class Region:
     root, of the gap above it, and so on, whether they belong to the set.
     """
 
-    low: fmpq
+    low: Bound
     high: Bound
     ends: tuple[Root, ...]
     truths: tuple[bool, ...]
@@ -238,12 +288,12 @@ class Region:
         return found
 
 
-def everywhere(truth: bool, low: fmpq, high: Bound) -> Region:
+def everywhere(truth: bool, low: Bound, high: Bound) -> Region:
     """Return the whole interval, or nothing of it."""
     return Region(low, high, (), (truth,))
 
 
-def where_sign(polynomial: fmpz_poly, signs: Sequence[int], low: fmpq, high: Bound) -> Region:
+def where_sign(polynomial: fmpz_poly, signs: Sequence[int], low: Bound, high: Bound) -> Region:
     """Return where the sign of a polynomial is one of some, on (low, high)."""
     roots = roots_between(polynomial, low, high)
     gaps = [sign_at(polynomial, x) in signs for x in samples(roots, low, high)]
@@ -254,7 +304,7 @@ def where_sign(polynomial: fmpz_poly, signs: Sequence[int], low: fmpq, high: Bou
 
 
 def where_above(
-    left: fmpz_poly, right: fmpz_poly, growth: Growth, low: fmpq, high: Bound, *, or_equal: bool
+    left: fmpz_poly, right: fmpz_poly, growth: Growth, low: Bound, high: Bound, *, or_equal: bool
 ) -> Region:
     """Return where left - φ right > 0 (with `or_equal`, >= 0) for φ = (f/g)^(1/n), on (low, high).
 
@@ -285,23 +335,9 @@ def sign_above(left: fmpz_poly, right: fmpz_poly, growth: Growth, x: fmpq) -> in
     return -sign if n % 2 == 0 and signs[0] < 0 else sign
 
 
-def samples(roots: Sequence[Root], low: fmpq, high: Bound) -> list[fmpq]:
+def samples(roots: Sequence[Root], low: Bound, high: Bound) -> list[fmpq]:
     """Return a rational number of every gap that increasing roots leave in (low, high)."""
-    found, start = [], low
-    for k, root in enumerate(roots):
-        while root.low <= start:
-            root.narrow()
-        found.append(rational_between(start, root.low))
-        while k + 1 < len(roots) and root.high >= roots[k + 1].low:
-            root.narrow()
-            roots[k + 1].narrow()
-        start = root.high
-    if high is not None and roots:
-        while roots[-1].high >= high:
-            roots[-1].narrow()
-        start = roots[-1].high
-    found.append(rational_between(start, high))
-    return found
+    return [between(*gap) for gap in pairwise([low, *roots, high])]
 
 
 def joined(operation: Callable[[bool, bool], bool], regions: Iterable[Region]) -> Region:

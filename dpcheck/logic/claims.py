@@ -14,7 +14,7 @@ from dpcheck.records import Frozen
 from dpcheck.source import Span
 
 if TYPE_CHECKING:
-    from dpcheck.exact.line import Line
+    from dpcheck.exact.line import Chosen, Line
     from dpcheck.exact.roots import Region
 
 
@@ -179,27 +179,25 @@ def is_pure(claim: Claim) -> bool:
 
 
 class ForAll(Frozen):
-    """A claim is about all values of a parameter for which some numbers have some signs.
+    """A claim is about all values of a parameter that lie beside some others, as signs say.
 
     Numbers stand in the claim as they are at the stand-in (see `exact.param`); its budgets are
     `ParamBudget` or sums of logarithms. With `is_exponential` all are functions of exp(q·eps).
-    `has_low`, `has_high`: the least and greatest value of the interval are among those asked.
-    `at_logarithms`: a budget such as `ln(1 + exp(eps))` has exact values where exp(q·eps) has.
+    Closed ends of `param` are among the values asked. `at_logarithms`: a budget such as
+    `ln(1 + exp(eps))` has exact values where exp(q·eps) has.
     """
 
     param: exact.Param
     is_exponential: bool
     span: Span
-    part: tuple[tuple[exact.ExpNumber, tuple[int, ...]], ...] = ()
-    has_low: bool = False
-    has_high: bool = False
+    part: tuple[tuple[Chosen, tuple[int, ...]], ...] = ()
     at_logarithms: bool = False
 
     def asked(self, line: Line) -> Region:
         """Return the values strictly inside of the interval that are asked about."""
         from dpcheck.exact.roots import everywhere, joined
 
-        conditions = [line.where(value, signs) for value, signs in self.part]
+        conditions = [line.beside(value, signs) for value, signs in self.part]
         return joined(and_, [everywhere(True, line.low, line.high), *conditions])
 
 

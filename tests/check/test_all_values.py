@@ -93,11 +93,19 @@ def fails_at(result, value):
     """Return whether a report says that a claim fails at a value."""
     for interval in result["values"]["fails_for"]:
         ends = (interval["from"], interval["to"])
-        low, high = (Fraction(end.get("exact", end["decimal"])) for end in ends)
+        low, high = (end_of(end) for end in ends)
         first, last = (not is_open for is_open in interval["open"])
         if low < value < high or (first and value == low) or (last and value == high):
             return True
     return False
+
+
+def end_of(end):
+    """Return an end as a number: an irrational one by its digits, and no end as one far away."""
+    if end["decimal"] == "inf":
+        return Fraction(10**9)
+    exact = end.get("exact", "ln")
+    return Fraction(end["decimal"] if "ln" in exact else exact)
 
 
 def beside_ends(result):
@@ -443,3 +451,56 @@ def test_an_argument_that_stands_inside_and_outside_of_exp_is_a_mistake():
     drawn = EXPONENTS.replace("exp(-e *", "(1 + e) * exp(-e *")
     report = check_text("param eps > 0\n" + drawn + "check given: dp(eps)")
     assert error_codes(report) == ["DP626"]
+
+
+POWERS = """
+mechanism answer {
+  input x in {true, false}
+  adjacent all
+  y ~ bernoulli(if x then YES else NO)
+  output y
+}
+mechanism count {
+  input x in 0..2
+  adjacent abs(x - x') <= 1
+  y ~ geometric(x, exp(-eps/2)) clamped 0..2
+  output y
+}
+"""
+POWER_CLAIMS = [
+    "answer: dp(eps)",
+    "answer: dp(eps/4, 1/5)",
+    "answer: dp(ln 2)",
+    "answer: epsilon >= ln 3",
+    "answer: delta(ln 2) <= 1/10",
+    "answer: P>=1/2 [ X output = true ] | D{eps/3} [ X output = false ]",
+    "count: dp(ln 3)",
+    "count: epsilon = eps/2",
+    "count: dp(eps/3, 1/9)",
+]
+
+
+@pytest.mark.parametrize(
+    ("head", "yes", "no"),
+    [
+        ("[1/2, 3]", "exp(eps)/(1 + exp(eps))", "1/(1 + exp(eps))"),
+        ("(0, 2/3)", "exp(eps) - 1", "(exp(eps) - 1)^2"),  # no probability at eps = 1
+        ("(2, 3)", "1/(exp(eps) - 6)", "1/2"),  # another sign at eps = 1
+        ("[2, inf)", "1/2", "1/(exp(eps/2) - 1)"),
+    ],
+)
+def test_powers_of_e_between_ends_fail_where_the_ordinary_engine_says(head, yes, no):
+    text = POWERS.replace("YES", yes).replace("NO", no)
+    text += "".join(f"check {claim}\n" for claim in POWER_CLAIMS)
+    results = check_text(f"param eps in {head}\n{text}", "--explain", "none")["results"]
+    draw, seen = random.Random(5), []
+    low, high = (Fraction(end.replace("inf", "6")) for end in head[1:-1].split(", "))
+    values = [low + (high - low) * Fraction(draw.randint(1, 59), 60) for _ in range(5)]
+    values += [low] if head[0] == "[" else []
+    for value in values:
+        ordinary = verdicts(check_text(f"const eps = {value}\n{text}", "--explain", "none"))
+        for result, claim, verdict in zip(results, POWER_CLAIMS, ordinary, strict=True):
+            assert result["verdict"] in ("holds", "violated")
+            assert fails_at(result, value) == (verdict == "violated"), (claim, value)
+            seen.append(verdict)
+    assert min(seen.count("holds"), seen.count("violated")) > 5

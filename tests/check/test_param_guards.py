@@ -75,7 +75,7 @@ OF_A_FIELD = {"+", "-", "*", "/", "^", "neg", "ln", "exp", "sum"}
 
 def value_there(value, at):
     """Return a number, or a budget, at a value of p, as a float; None where it has none there."""
-    words = {"p": Fraction(at), "ln": math.log}
+    words = {"p": Fraction(at), "ln": math.log, "exp": math.exp}
     try:
         return float(eval(value_text(value).replace("^", "**"), words))
     except (ZeroDivisionError, ValueError):

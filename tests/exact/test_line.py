@@ -23,6 +23,7 @@ PARAMS = [
     Param("a", -2, 3),
     Param("a", fmpq(5, 2), None),
     Param("a", None, fmpq(-1, 2)),
+    Param("a", None, None),
 ]
 EPS = Param("eps", 0, None)
 HALVES = Line(EPS, fmpq(1, 2), is_exponential=True)
@@ -40,8 +41,8 @@ def at(coefficients, x):
 
 def values_of(param, draw, n=12):
     """Return rational values strictly inside of an interval."""
-    low = param.low if param.low is not None else param.high - 6
-    high = param.high if param.high is not None else param.low + 6
+    low = param.low if param.low is not None else (param.high or 3) - 6
+    high = param.high if param.high is not None else low + 6
     return [low + (fmpq(high) - low) * fmpq(draw.randint(1, 119), 120) for _ in range(n)]
 
 
@@ -251,7 +252,7 @@ def test_ends_are_closed_open_or_infinite():
         (-1, 0): ["(0, 1.41421]"],
         (0, 1): ["[1.41421, inf)"],
     }
-    below = plain(PARAMS[-1])
+    below = plain(PARAMS[-2])
     assert [each.text for each in below.intervals(below.where(1, (1,)))] == ["(-inf, -1/2)"]
 
 
@@ -369,7 +370,7 @@ def test_values_of_exponents_go_to_the_line_and_back():
 
 
 def test_the_ends_of_a_parameter_go_to_those_of_the_line():
-    for param in PARAMS:
+    for param in PARAMS[:-1]:
         line = plain(param)
         for end in param.ends:
             t = None if end is None else line.t_of(end)

@@ -35,6 +35,7 @@ ALPHA = Param("alpha", 0, 1)
 EPS = Param("eps", 0, None)
 alpha = ParamNumber(ALPHA.stand_in, ALPHA)
 eps = ParamNumber(EPS.stand_in, EPS)
+WIDE = Param("eps", -1, None)
 decay = exponential_of(combined("*", -1, eps))
 
 
@@ -178,11 +179,13 @@ REFUSED = {
         lambda: growth_of(Budget.of(1)),
     ],
     "rational multiple": [
-        lambda: as_budget(alpha),
+        lambda: as_budget(combined("-", alpha, 1)),
         lambda: as_budget(combined("*", eps, eps)),
         lambda: as_budget(decay),
         lambda: as_budget(combined("/", 1, decay)),
     ],
+    "may be negative": [lambda: as_budget(ParamNumber(WIDE.stand_in, WIDE))],
+    "too large": [lambda: as_budget(combined("*", 10**6, alpha))],
     "this is no budget": [lambda: as_budget(exponential(1))],
     "no rational function": [
         lambda: exponential_of(logarithm_of(alpha) / 2),

@@ -1,13 +1,16 @@
 """Real roots and sets of numbers against sympy, and against signs at many rational numbers."""
 
 import random
+from math import e, exp
 from operator import and_, or_
 
 import pytest
 import sympy
 from flint import fmpq, fmpz_poly
 
+from dpcheck.exact import Budget
 from dpcheck.exact.roots import (
+    PowerOfE,
     Root,
     complement,
     everywhere,
@@ -45,13 +48,15 @@ def contains(region, x):
     return region.truths[place]
 
 
-@pytest.mark.parametrize(("low", "high"), [(1, None), (0, 1), (-2, 3)])
+@pytest.mark.parametrize(("low", "high"), [(1, None), (0, 1), (-2, 3), (None, None), (None, 1)])
 def test_roots_are_those_that_sympy_isolates(low, high):
     x = sympy.Symbol("x")
+    bounds = [None if end is None else Root.of(end) for end in (low, high)]
     for f in some_polynomials(20, seed=low):
-        own = roots_between(f, fmpq(low), None if high is None else fmpq(high))
+        own = roots_between(f, *bounds)
         polynomial = sympy.Poly([int(c) for c in reversed(f.coeffs())], x)
-        theirs = {r for r in polynomial.real_roots() if r > low and (high is None or r < high)}
+        theirs = {r for r in polynomial.real_roots() if low is None or r > low}
+        theirs = {r for r in theirs if high is None or r < high}
         assert len(own) == len(theirs), f
         for root, other in zip(own, sorted(theirs), strict=True):
             below, above = (sympy.Rational(int(q.p), int(q.q)) for q in (root.low, root.high))
@@ -66,28 +71,29 @@ def test_regions_have_the_signs_of_their_polynomials(low, high):
     low, high = fmpq(*map(int, str(low).split("/"))), high and fmpq(*map(int, high.split("/")))
     width = 400 if high is None else high - low
     for f in some_polynomials(30, seed=3):
-        negative = where_sign(f, (-1,), low, high)
-        at_most_zero = where_sign(f, (-1, 0), low, high)
+        ends = Root.of(low), None if high is None else Root.of(high)
+        negative = where_sign(f, (-1,), *ends)
+        at_most_zero = where_sign(f, (-1, 0), *ends)
         values = [low + width * fmpq(draw.randint(1, 599), 600) for _ in range(12)]
-        values += [r.rational for r in roots_between(f, low, high) if r.rational is not None]
+        values += [r.rational for r in roots_between(f, *ends) if r.rational is not None]
         for x in values:
             assert contains(negative, x) == (sign_at(f, x) < 0)
             assert contains(at_most_zero, x) == (sign_at(f, x) <= 0)
-        roots = roots_between(f, low, high)
-        (*_, last) = samples(roots, low, high)
+        roots = roots_between(f, *ends)
+        (*_, last) = samples(roots, *ends)
         assert negative.is_everything == (not roots and sign_at(f, last) < 0)
 
 
 @pytest.mark.parametrize(("low", "root"), [(fmpq(0), fmpq(1, 2)), (fmpq(3, 4), fmpq(4, 5))])
 def test_a_root_a_little_above_the_end_of_a_half_line_is_found(low, root):
-    (found,) = roots_between(fmpz_poly([-root.p, root.q]), low, None)
+    (found,) = roots_between(fmpz_poly([-root.p, root.q]), Root.of(low), None)
     assert found.rational == root
-    assert not roots_between(fmpz_poly([-root.p, root.q]), root, None)
+    assert not roots_between(fmpz_poly([-root.p, root.q]), Root.of(root), None)
 
 
 def test_unions_and_complements_are_those_of_every_number():
     draw = random.Random(4)
-    regions = [where_sign(f, (-1,), fmpq(1), None) for f in some_polynomials(24, seed=5)]
+    regions = [where_sign(f, (-1,), Root.of(1), None) for f in some_polynomials(24, seed=5)]
     for k in range(0, 24, 3):
         parts = regions[k : k + 3]
         union = joined(lambda a, b: a or b, parts)
@@ -100,11 +106,11 @@ def test_unions_and_complements_are_those_of_every_number():
 
 def test_sets_have_no_ends_at_which_nothing_changes():
     for f in some_polynomials(10, seed=8):
-        region = where_sign(f, (-1,), fmpq(1), None)
+        region = where_sign(f, (-1,), Root.of(1), None)
         assert joined(or_, [region, complement(region)]).ends == ()
         assert joined(and_, [region, complement(region)]).is_empty
-        whole, nothing = everywhere(True, fmpq(1), None), everywhere(False, fmpq(1), None)
-        assert (whole.low, whole.high, whole.truths, nothing.truths) == (1, None, (True,), (False,))
+        whole, nothing = everywhere(True, Root.of(1), None), everywhere(False, Root.of(1), None)
+        assert (whole.truths, nothing.truths) == ((True,), (False,))
         assert joined(and_, [region, whole]).truths == region.truths
         assert joined(or_, [region, nothing]).ends == region.ends
 
@@ -115,24 +121,24 @@ def test_roots_of_one_polynomial_are_told_apart_where_their_intervals_overlap():
         ends = [Root(f, fmpq(-2), fmpq(1)), Root(f, fmpq(0), fmpq(2))][::-order]
         assert ends[0].compare(ends[1]) == order
     assert Root(f, fmpq(1), fmpq(2)).compare(Root(f, fmpq(0), fmpq(3))) == 0
-    half = where_sign(f, (-1,), fmpq(0), fmpq(2))
+    half = where_sign(f, (-1,), Root.of(0), Root.of(2))
     assert not half.is_empty
     assert not half.is_everything
 
 
 def test_a_rational_root_is_told_from_the_interval_that_begins_there():
     f = fmpz_poly([-1, 2]) * fmpz_poly([-1, 0, 2])  # 1/2 and 0.707
-    assert where_sign(f, (-1,), fmpq(0), fmpq(1)).truths == (False, False, True, False, False)
+    assert where_sign(f, (-1,), Root.of(0), Root.of(1)).truths == (False, False, True, False, False)
 
 
 def test_equal_roots_of_different_polynomials_are_equal():
     golden = fmpz_poly([-1, -1, 1])
     (one,) = roots_between(
-        golden * fmpz_poly([-5, 2]) ** 2 * fmpz_poly([1, 0, 1]), fmpq(1), fmpq(2)
+        golden * fmpz_poly([-5, 2]) ** 2 * fmpz_poly([1, 0, 1]), Root.of(1), Root.of(2)
     )
-    (two,) = roots_between(golden * fmpz_poly([-7, 3]), fmpq(1), fmpq(2))
+    (two,) = roots_between(golden * fmpz_poly([-7, 3]), Root.of(1), Root.of(2))
     assert one.compare(two) == 0
-    (near,) = roots_between(fmpz_poly([-161803399, 100000000]), fmpq(1), fmpq(2))
+    (near,) = roots_between(fmpz_poly([-161803399, 100000000]), Root.of(1), Root.of(2))
     assert one.compare(near) == -1
     assert near.compare(two) == 1
 
@@ -148,6 +154,23 @@ def test_the_simplest_rational_is_the_simplest():
             assert low * q >= (high * q).ceil() - 1, "no smaller denominator fits"
 
 
+def test_powers_of_e_are_told_from_algebraic_numbers_however_near_they_are():
+    below, above = PowerOfE(Budget.of(fmpq(1, 2))), PowerOfE(Budget.ln(2) + 1)  # 1.648..., 5.436...
+    near = fmpz_poly([-1648721270700128146848650787814, 10**30])
+    assert below.compare(roots_between(near, Root.of(1), None)[0]) == 1
+    assert below.compare(above) == -1
+    assert below.compare(PowerOfE(Budget.of(fmpq(1, 2)))) == 0
+    for f in some_polynomials(30, seed=11):
+        every, inside = roots_between(f, None, None), roots_between(f, below, above)
+        for root in every * 40:
+            root.narrow()
+        values = [root.low for root in every]
+        kept = [x for x in values if exp(0.5) < float(x.p) / float(x.q) < 2 * e]
+        assert len(inside) == len(kept)
+        for x in samples(inside, below, above):
+            assert exp(0.5) < float(x.p) / float(x.q) < 2 * e
+
+
 def test_where_a_root_of_a_function_times_another_is_exceeded():
     draw = random.Random(5)
     seen = set()
@@ -156,7 +179,7 @@ def test_where_a_root_of_a_function_times_another_is_exceeded():
         f, g = (fmpz_poly([draw.randint(1, 4), draw.randint(0, 3)]) for _ in range(2))
         growth = f, g, draw.choice([2, 3, 4])
         for or_equal in (False, True):
-            region = where_above(left, right, growth, fmpq(1), None, or_equal=or_equal)
+            region = where_above(left, right, growth, Root.of(1), None, or_equal=or_equal)
             points = samples(region.ends, region.low, region.high)
             for x, truth in zip(points, region.truths[::2], strict=True):
                 a, b, c = (float(v.p) / float(v.q) for v in (left(x), right(x), f(x) / g(x)))
@@ -174,9 +197,9 @@ def test_the_simplest_number_between_two_may_be_zero():
 
 
 def test_the_zero_polynomial_has_sign_zero_everywhere():
-    for high in (None, fmpq(1)):
-        assert where_sign(fmpz_poly([]), (0,), fmpq(0), high).is_everything
-        assert where_sign(fmpz_poly([]), (-1, 1), fmpq(0), high).is_empty
+    for high in (None, Root.of(1)):
+        assert where_sign(fmpz_poly([]), (0,), high and Root.of(0), high).is_everything
+        assert where_sign(fmpz_poly([]), (-1, 1), high and Root.of(0), high).is_empty
 
 
 @pytest.mark.parametrize(
@@ -186,8 +209,8 @@ def test_where_a_root_of_a_function_times_another_is_equal(left, right, root):
     x, one = fmpz_poly([0, 1]), fmpz_poly([1])  # 2 against x^(1/n)
     growth, meet = (x, one, root), fmpq(2**root)
     both = fmpz_poly([left]), fmpz_poly([right])
-    more = where_above(*both, growth, fmpq(1), None, or_equal=False)
-    least = where_above(*both, growth, fmpq(1), None, or_equal=True)
+    more = where_above(*both, growth, Root.of(1), None, or_equal=False)
+    least = where_above(*both, growth, Root.of(1), None, or_equal=True)
     assert not contains(more, meet)
     assert contains(least, meet)
     assert sign_above(*both, growth, meet) == 0
@@ -204,9 +227,9 @@ def test_functions_of_other_signs_are_compared_by_these():
         for left, right, sign in ((one, zero, 1), (zero, one, -1), (one, -one, 1), (zero, -one, 1)):
             assert sign_above(left, right, growth, fmpq(2)) == sign
             for or_equal in (False, True):
-                where = where_above(left, right, growth, fmpq(1), None, or_equal=or_equal)
+                where = where_above(left, right, growth, Root.of(1), None, or_equal=or_equal)
                 assert where.is_everything == (sign > 0)
                 assert where.is_empty == (sign < 0)
-        zeros = where_above(zero, zero, growth, fmpq(1), None, or_equal=True)
+        zeros = where_above(zero, zero, growth, Root.of(1), None, or_equal=True)
         assert zeros.is_everything
-        assert where_above(zero, zero, growth, fmpq(1), None, or_equal=False).is_empty
+        assert where_above(zero, zero, growth, Root.of(1), None, or_equal=False).is_empty

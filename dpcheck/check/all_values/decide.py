@@ -69,10 +69,10 @@ from dpcheck.exact.roots import (
     Growth,
     Region,
     Root,
+    between,
     complement,
     everywhere,
     joined,
-    rational_between,
 )
 from dpcheck.intervals import ParamInterval
 from dpcheck.limits import Limit, Limits, too_large
@@ -162,9 +162,8 @@ def violated_somewhere(for_all: ForAll, at_value: Callable[[Chosen], Outcome]) -
 
     For a claim that is too much for all values at once. None if it is not known to fail for these.
     """
-    conditions = _numbers(for_all.part)
-    line = line_of(for_all.param, conditions, is_exponential=for_all.is_exponential)
-    asked, middle = for_all.asked(line), Root.of(rational_between(line.low, line.high))
+    line = line_of(for_all.param, [], is_exponential=for_all.is_exponential)
+    asked, middle = for_all.asked(line), Root.of(between(line.low, line.high))
     sides = (True, True, True), (True, False, False), (False, False, True)
     parts = [Region(line.low, line.high, (middle,), side) for side in sides]
     found = [_sample(joined(and_, [asked, part]), line, (), for_all) for part in parts]
@@ -477,7 +476,7 @@ def _delta_text(function: Function, growth: Growth, line: Line) -> str:
 def _line(setting: Setting, found: Iterable[Extended | Whole]) -> Line:
     """Return the line on which found numbers, and those of the claim and weights, are rational."""
     for_all = setting.for_all
-    known = *_numbers((setting.claim, for_all.part)), *(w.value for w in setting.vanishing)
+    known = *_numbers(setting.claim), *(w.value for w in setting.vanishing)
     return line_of(for_all.param, [*found, *known], is_exponential=for_all.is_exponential)
 
 
@@ -532,7 +531,7 @@ def _without(region: Region, values: Iterable[Chosen], line: Line) -> Region:
     found = [region]
     for value in values:
         t = line.t_of(value)
-        if t is not None and t > line.low:
+        if t is not None and (line.low is None or line.low.compare(Root.of(t)) < 0):
             single = Region(line.low, line.high, (Root.of(t),), (True, False, True))
             found.append(single)
     return joined(and_, found)
@@ -547,9 +546,11 @@ def _with_values(region: Region, values: Iterable[Chosen], line: Line) -> tuple[
 
 
 def _closed_ends(for_all: ForAll) -> list[Chosen]:
-    """Return the ends of the whole interval that are asked about."""
-    ends = (for_all.param.low, for_all.has_low), (for_all.param.high, for_all.has_high)
-    return [end for end, has_end in ends if has_end and end is not None]
+    """Return the ends of the whole interval that are asked about by themselves (see `Line`)."""
+    param = for_all.param
+    ends = (param.low, param.has_low), (param.high, param.has_high)
+    closed = [end for end, has_end in ends if has_end and end is not None]
+    return [end for end in closed if end == 0] if for_all.is_exponential else [*closed]
 
 
 def _asked_text(for_all: ForAll, line: Line, asked: Region) -> str:

@@ -12,9 +12,9 @@ from dpcheck.exact.roots import (
     Growth,
     Region,
     Root,
+    between,
     distinct_roots,
     joined,
-    rational_between,
     roots_between,
     samples,
     sign_above,
@@ -60,7 +60,7 @@ class _Search:
     def needed(self, live: list[Function]) -> list[Function]:
         """Return some of the functions that are the largest of all at every value."""
         kept: list[Function] = []
-        x = rational_between(self.line.low, self.line.high)
+        x = between(self.line.low, self.line.high)
         while live:
             self.limits.check_time(f"{len(kept)} pieces found, {len(live)} functions left")
             best = self.best(live, x)

@@ -3,7 +3,8 @@
 With e^ε = F^(1/n) that is a polynomial F q^n - p^n >= 0 for t > 1. Descartes' rule is the sieve:
 shifted to y = t - 1, a polynomial without negative coefficients has no root t > 1, so one
 comparison of coefficient rows decides most of them at once; sums of coefficients often do before
-the shift. Only what is left has its roots isolated.
+the shift. Only what is left has its roots isolated. What is clear for all t > 1 is clear on every
+line but the whole one, which has no sieve.
 """
 
 from __future__ import annotations
@@ -19,9 +20,8 @@ from dpcheck.chain.chain import IntArray
 from dpcheck.chain.sets import distinct
 from dpcheck.check.all_values.rows import PolynomialRows
 from dpcheck.exact import Number
-from dpcheck.exact.line import Line
 from dpcheck.exact.polynomial import is_term
-from dpcheck.exact.roots import Region, everywhere, joined, on_half_line, where_sign
+from dpcheck.exact.roots import SHIFT, Region, everywhere, joined, where_sign
 from dpcheck.limits import Limits
 
 BLOCK = 1 << 14
@@ -80,13 +80,17 @@ def _undecided(
 
     `pairs` [n_pairs, 2] are sources.
     """
-    members, line = _without_common_roots(rows.members[sequence]), rows.line
+    line, is_above_1 = rows.line, rows.line.low is not None
+    members: Sequence[fmpz_poly] = rows.members[sequence]
+    members = _without_common_roots(members) if is_above_1 else members
     (above, below), root = line.polynomials(growth[0]), growth[1]
     codes = rows.index[sequence][pairs]
     both_ways = np.concatenate([codes, codes[:, ::-1]])
     keys = distinct(both_ways[:, 0] * len(members) + both_ways[:, 1])
     wanted = np.stack(np.divmod(keys[keys != 0], len(members)), axis=1)  # 0 is 0 against 0
-    if root == 1 and is_term(above) and is_term(below):  # as at F = 1/alpha: before the shift
+    if (
+        is_above_1 and root == 1 and is_term(above) and is_term(below)
+    ):  # as at F = 1/alpha: before the shift
         plain = _coefficients(members, max(p.degree() for p in members))
         sides = _of_one_width(_times_term(plain, below), _times_term(plain, above))
         small, large = (_sums_from(side) for side in sides)
@@ -97,10 +101,10 @@ def _undecided(
     left = [below * members[k] ** root for k in used.tolist()]
     right = [above * members[k] ** root for k in used.tolist()]
     degree = max(p.degree() for p in [*left, *right])
-    small, large = (
-        _coefficients([_moved(p, line) for p in side], degree) for side in (left, right)
-    )
-    open_pairs = _not_clear(small, large, places.reshape(-1, 2), limits, or_equal=or_equal)
+    open_pairs = places.reshape(-1, 2)
+    if is_above_1:
+        small, large = (_coefficients([p(SHIFT) for p in side], degree) for side in (left, right))
+        open_pairs = _not_clear(small, large, open_pairs, limits, or_equal=or_equal)
     for i, j in open_pairs.tolist():
         yield right[j] - left[i]
 
@@ -171,9 +175,3 @@ def _coefficients(polynomials: Sequence[fmpz_poly], degree: int) -> Rows:
         row = list(map(int, polynomial.coeffs()))
         made[k, : len(row)] = row
     return made
-
-
-def _moved(polynomial: fmpz_poly, line: Line) -> fmpz_poly:
-    """Return a polynomial as one of y > 0."""
-    assert line.high is None, "all are shifted by the same map"
-    return on_half_line(polynomial, line.low, None)

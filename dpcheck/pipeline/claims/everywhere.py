@@ -185,7 +185,8 @@ class _Search:
         self.worst: Worst | None = None
         self.shown = self.at = ""
         if for_all is not None:
-            value = 1 if for_all.is_exponential else for_all.param.stand_in
+            param, is_exponential = for_all.param, for_all.is_exponential
+            value = param.exponent if is_exponential else param.stand_in
             self.at = f"at {for_all.param.name} = {exact_text(value)} "
             growth, root = (1, 0) if self.most is None else growth_of(self.most)
             self.high = log(growth) if root == 1 else None
@@ -245,7 +246,7 @@ class _Search:
         """Return whether what is proved is below a budget, for all values of a parameter."""
         if self.most is None or epsilon is None or self.for_all is None:
             return holds(comparison, _sign(self.most, epsilon))
-        if comparison == "<" and (self.for_all.has_low or self.for_all.has_high):
+        if comparison == "<" and (self.for_all.param.has_low or self.for_all.param.has_high):
             return False  # e^ε is continuous, so that it may be equal there
         return _where_false(self.most, comparison, epsilon, self.for_all)[1].is_empty
 
@@ -531,11 +532,7 @@ def _where_false(
     interval. F is continuous, so that `<=` is true at closed ends as well where it is inside.
     """
     growth, _ = (0, 1) if high is None else growth_of(high - low)
-    line = line_of(
-        for_all.param,
-        [growth, *(value for value, _ in for_all.part)],
-        is_exponential=for_all.is_exponential,
-    )
+    line = line_of(for_all.param, [growth], is_exponential=for_all.is_exponential)
     signs = [sign for sign in (-1, 0, 1) if not holds(comparison, -sign)]
     asked = for_all.asked(line)
     if high is None:

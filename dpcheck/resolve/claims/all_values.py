@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from operator import and_
+from typing import TYPE_CHECKING, TypeGuard
 
 from dpcheck import exact
 from dpcheck.diagnostics.params import (
@@ -13,6 +14,7 @@ from dpcheck.diagnostics.params import (
     ParamNotThere,
     ParamsTogether,
 )
+from dpcheck.exact.parametric import MOST
 from dpcheck.logic import claims
 from dpcheck.logic.formulas import is_nested, outermost_numbers
 from dpcheck.model import surface
@@ -21,10 +23,11 @@ from dpcheck.model.program import Mechanism, Part, Target
 from dpcheck.model.values import Value, value_text
 from dpcheck.records import dataclass, replace
 from dpcheck.resolve.expressions.expressions import interval_ends, is_within
-from dpcheck.resolve.expressions.params import ParamValue, near_interval, params_in
+from dpcheck.resolve.expressions.params import OF_RATIONALS, ParamValue, near_interval, params_in
 from dpcheck.resolve.names.scopes import Asked, FreshNames, Scope
 
-Condition = tuple[exact.ExpNumber, tuple[int, ...]]
+if TYPE_CHECKING:
+    from dpcheck.exact.line import Chosen
 
 
 @dataclass(frozen=True)
@@ -138,10 +141,11 @@ def left_out(part: surface.Part | None, scope: Scope) -> str | None:
 
 def _is_chosen(name: str, scope: Scope) -> bool:
     """Return whether a name is a parameter that has a value."""
-    session = scope.session
     _, declared = scope.file.visible.get(name, (None, None))
-    is_param = isinstance(declared, surface.Constant)
-    return is_param and (name in session.overrides or name in session.chosen)
+    if not isinstance(declared, surface.Constant):
+        return False
+    value = scope.session.constants.get(id(declared))
+    return value is not None and not isinstance(value, ParamValue)
 
 
 def _for_all(question: surface.Question, value: ParamValue, scope: Scope) -> claims.ForAll | None:
@@ -149,7 +153,7 @@ def _for_all(question: surface.Question, value: ParamValue, scope: Scope) -> cla
     from dpcheck.exact.line import line_of
 
     param, is_exponential, part = value.param, value.is_exponential, question.part
-    whole = claims.ForAll(param, is_exponential, question.span, (), param.has_low, param.has_high)
+    whole = claims.ForAll(param, is_exponential, question.span)
     if part is None:
         return whole
     ends = _ends(part, scope)
@@ -157,28 +161,27 @@ def _for_all(question: surface.Question, value: ParamValue, scope: Scope) -> cla
         return None
     low, high = ends
     interval = part.interval
-    conditions: list[Condition] = []
+    conditions: list[tuple[Chosen, tuple[int, ...]]] = []
     for end, signs in (
         (low, (1, 0)[: 1 + interval.has_low]),
         (high, (-1, 0)[: 1 + interval.has_high]),
     ):
         if end is not None:
-            difference = _difference(param, end, is_exponential=is_exponential)
-            if difference is None:
-                why = "lie between logarithms such as `ln 2`, where `exp` of it is used"
-                why = why if is_exponential else "lie between rational numbers or `inf`"
-                near = near_interval(low, high, interval, is_exponential=is_exponential)
-                scope.report(ParamInterval(interval.span, param.name, why, near))
+            if not _is_end(end, is_exponential=is_exponential):
+                near = near_interval(low, high, interval)
+                scope.report(ParamInterval(interval.span, param.name, OF_RATIONALS, near))
                 return None
-            conditions.append((difference, signs))
-    known = replace(
-        whole,
-        part=tuple(conditions),
-        has_low=param.has_low and is_within(param.low, low, high, interval),
-        has_high=param.has_high and is_within(param.high, low, high, interval),
-    )
-    line = line_of(param, [value for value, _ in conditions], is_exponential=is_exponential)
-    if known.asked(line).is_empty and not known.has_low and not known.has_high:
+            if is_exponential and not -MOST <= exact.Budget.of(0) + end <= MOST:
+                why = f"lie between -{MOST} and {MOST}, or reach `inf`, where `exp` of it is used"
+                scope.report(ParamInterval(interval.span, param.name, why))
+                return None
+            conditions.append((end, signs))
+    has_low = param.has_low and is_within(param.low, low, high, interval)
+    has_high = param.has_high and is_within(param.high, low, high, interval)
+    asked = replace(param, has_low=has_low, has_high=has_high)
+    known = replace(whole, param=asked, part=tuple(conditions))
+    line = line_of(asked, [], is_exponential=is_exponential)
+    if known.asked(line).is_empty and not has_low and not has_high:
         why = f"here are none of {param.text}"
         scope.report(ParamInterval(interval.span, param.name, why))
         return None
@@ -191,26 +194,11 @@ def _ends(part: surface.Part, scope: Scope) -> tuple[Value | None, Value | None]
     return interval_ends(part.name.name, part.interval, home)
 
 
-def _difference(param: exact.Param, end: Value, *, is_exponential: bool) -> exact.ExpNumber | None:
-    """Return what has the sign of the parameter minus an end of a part; None for no such end."""
-    made: exact.Number
-    if is_exponential:
-        if end == 0:
-            end = exact.Budget.of(0)
-        if (
-            not isinstance(end, exact.Budget)
-            or isinstance(end, exact.ParamBudget)
-            or end.offset != 0
-        ):
-            return None
-        growth, root = exact.growth_of(end)
-        made = exact.subtract(exact.exponential(root), growth)
-    elif isinstance(end, int | exact.Rational) and not isinstance(end, bool):
-        made = exact.subtract(param.stand_in, end)
-    else:
-        return None
-    assert isinstance(made, exact.ExpNumber), "a parameter is no number"
-    return made
+def _is_end(end: Value, *, is_exponential: bool) -> TypeGuard[Chosen]:
+    """Return whether a part may end there: at a budget only where `exp` is used."""
+    if isinstance(end, exact.Budget):
+        return is_exponential and not isinstance(end, exact.ParamBudget)
+    return isinstance(end, int | exact.Rational) and not isinstance(end, bool)
 
 
 # --- what may be asked ---------------------------------------------------------------------
@@ -251,8 +239,7 @@ def _bounds_fit(known: claims.ForAll, asked: Sequence[Asked], scope: Scope) -> b
     is_sound = True
     for each in asked:
         numbers = list(_must_be_positive(each))
-        conditions = [value for value, _ in known.part]
-        line = line_of(known.param, [*numbers, *conditions], is_exponential=known.is_exponential)
+        line = line_of(known.param, numbers, is_exponential=known.is_exponential)
         for number in numbers:
             failing = joined(and_, [known.asked(line), line.where(number, (-1,))])
             if not failing.is_empty:

@@ -15,7 +15,6 @@ from dpcheck.exact import (
     ParamNumber,
     Rational,
     decimal,
-    exponential,
 )
 from dpcheck.exact.parametric import as_budget
 from dpcheck.model import surface
@@ -32,8 +31,7 @@ ParamValue = ParamNumber | ParamBudget
 
 NEAR_DIGITS = 6
 """Digits of an end that is suggested."""
-MAX_NEAR = 20
-"""No longer power of e is suggested as a decimal."""
+OF_RATIONALS = "lie between rational numbers or `inf`"
 
 
 def param_of(
@@ -45,26 +43,22 @@ def param_of(
     """
     has_low, has_high = interval.has_low, interval.has_high
     if not _is_end(low) or not _is_end(high):
-        why = "lie between rational numbers or `inf`"
-    elif low is None and high is None:
-        why = "have a bound on one side at least"
+        why = OF_RATIONALS
     elif (low is None and has_low) or (high is None and has_high):
         why = "do not take in `inf`: `(` in place of `[`, `)` in place of `]`"
-    elif low is not None and high is not None and not low < high:
-        why = f"have no room between {value_text(low)} and {value_text(high)}"
+    elif not (low is None or high is None or low < high or (low == high and has_low and has_high)):
+        first, last = map(value_text, (low, high))
+        why = f"have no room between {first} and {last}"
     else:
         return Param(name, low, high, has_low, has_high)
-    edit = near_interval(low, high, interval, is_exponential=False)
-    scope.report(ParamInterval(interval.span, name, why, edit))
+    scope.report(ParamInterval(interval.span, name, why, near_interval(low, high, interval)))
     return None
 
 
-def near_interval(
-    low: Value | None, high: Value | None, interval: surface.Interval, *, is_exponential: bool
-) -> str | None:
+def near_interval(low: Value | None, high: Value | None, interval: surface.Interval) -> str | None:
     """Return an interval as it may be written, with ends near those of one that may not be."""
     ends = [
-        (infinite if end is None else _near(end, is_exponential=is_exponential), has_end)
+        (infinite if end is None else _near(end), has_end)
         for end, infinite, has_end in (
             (low, "-inf", interval.has_low and low is not None),
             (high, "inf", interval.has_high and high is not None),
@@ -73,31 +67,28 @@ def near_interval(
     if isinstance(low, int | Rational) and isinstance(high, int | Rational) and high < low:
         ends.reverse()
     (first, has_first), (last, has_last) = ends
-    if first is None or last is None or first == last or (low is None and high is None):
+    if first is None or last is None or first == last:
         return None
     return f"{'[' if has_first else '('}{first}, {last}{']' if has_last else ')'}"
 
 
-def _near(end: Value, *, is_exponential: bool) -> str | None:
-    """Return an end near one: a logarithm where `exp` is used of a parameter, else a rational."""
+def _near(end: Value) -> str | None:
+    """Return a rational end near one."""
     if isinstance(end, Budget):
-        if not is_exponential:
-            return decimal(end, NEAR_DIGITS)
-        return value_text(end) if end.offset == 0 else None
+        return decimal(end, NEAR_DIGITS)
     if isinstance(end, bool) or not isinstance(end, int | Rational):
         return None
-    if not is_exponential or end == 0:
-        return value_text(end)
-    is_short = -MAX_NEAR <= end <= MAX_NEAR
-    return f"ln {decimal(exponential(end), NEAR_DIGITS)}" if is_short else None
+    return value_text(end)
 
 
 def _is_end(value: Value | None) -> TypeGuard[int | Rational | None]:
     return value is None or (isinstance(value, int | Rational) and not isinstance(value, bool))
 
 
-def as_param(value: Param) -> ParamNumber:
-    """Return the parameter itself as a value."""
+def as_param(value: Param) -> ParamNumber | int | Rational:
+    """Return the parameter itself as a value, or the only one that it has."""
+    if value.low is not None and value.low == value.high:
+        return value.low
     return ParamNumber(value.stand_in, value)
 
 
