@@ -144,6 +144,7 @@ HIDDEN = [
     "input q[1..2] in 0..2 where 1/(2 - q[1] + q[2]) > 0 & q[1] <= 1 adjacent all",
     "input q[1..2] in 0..2 where (1/(2 - q[1] + q[2]) > 0 & q[1] <= 1) | q[2] = 1 adjacent all",
     "input q[1..3] in 0..2 where q[1] < q[3] & 1/q[2] > 0 & q[2] > 0 adjacent all",
+    "input x in 0..3 adjacent x / 0 > x' & abs(x - x') <= 0",
 ]
 
 
@@ -167,3 +168,31 @@ def test_a_mistake_is_not_hidden_by_later_conjuncts(declared):
 def test_a_conjunct_before_guards_those_after_it(declared):
     text = f"mechanism m {{ {declared} output 0 }}\ncompute m: epsilon"
     assert not error_codes(check_text(text))
+
+
+TWO_ARRAYS = "input q[1..3] in 0..2 input r[1..3] in 0..2 adjacent"
+TWO_RANGES = "input q[0..1] in 0..2 input r[1..2] in 0..2 adjacent"
+
+
+@pytest.mark.parametrize(
+    ("declared", "n_pairs"),
+    [
+        # codes of fractions next to each other are no distances
+        ("input x in {1/2, 5/2, 9/2, 13/2, 17/2, 21/2} adjacent abs(x - x') <= 1", 0),
+        # twice the distance is at most 2
+        ("input x in 0..40 adjacent abs(x - x') + abs(x - x') <= 2", 40),
+        # a record that differs may differ in both of its cells: 3 records, 8 other values of each
+        (
+            f"{TWO_ARRAYS} count(i in 1..3 : (q[i], r[i]) != (q'[i], r'[i])) <= 1",
+            729 * 3 * 8 // 2,
+        ),
+        # arrays with different indices differ
+        (
+            f"{TWO_RANGES} q = r' & abs(r[1] - q'[0]) <= 1 & abs(r[2] - q'[1]) <= 1",
+            0,
+        ),
+    ],
+)
+def test_neighbors_at_a_distance_are_counted(declared, n_pairs):
+    report = check_text(f"mechanism m {{ {declared} output 0 }}\ncompute m: epsilon")
+    assert report["results"][0]["neighbor_pairs"] == n_pairs

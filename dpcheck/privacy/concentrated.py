@@ -18,6 +18,7 @@ max L/(1 + s) below the best value so far are out of the question, so the search
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from itertools import pairwise
 
 from flint import arb, arb_series, ctx, fmpq
@@ -200,9 +201,7 @@ class _Functions:
 
     def __init__(self, losses: Sequence[Loss], bits: int) -> None:
         self.terms = [(ball_of(loss.p, bits), ball_of(loss.ratio, bits).log()) for loss in losses]
-        self.largest = self.terms[0][1]
-        for _, loss in self.terms:
-            self.largest = self.largest.max(loss)
+        self.largest = reduce(arb.max, (loss for _, loss in self.terms))
 
     def interval(self, low: fmpq, high: fmpq, index: int) -> _Interval:
         """Return an interval with an enclosure of max f on it; one end alone if f is monotone."""

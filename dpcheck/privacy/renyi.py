@@ -53,14 +53,12 @@ def renyi(losses: LossDistribution, order: int | fmpq) -> Divergence | None:
     return _rational_order(losses.losses, fmpq(order))
 
 
-def kullback_leibler(losses: LossDistribution) -> Divergence | None:
-    """Return Σ P(o) ln(P(o)/Q(o)), a budget where masses are rational and ratios c·e^s.
+def kullback_leibler(losses: LossDistribution) -> Divergence:
+    """Return Σ P(o) ln(P(o)/Q(o)) where it is finite: a budget of rational masses, ratios c·e^s.
 
     A budget with long fractions as exponents says less than an enclosure, and takes long to find:
     with more than `LONG` bits in all denominators the sum is enclosed.
     """
-    if losses.p_only != 0:
-        return None
     enclosed = Enclosed(partial(_kullback_leibler_ball, losses.losses))
     masses = [loss.p for loss in losses.losses if not isinstance(loss.p, exact.ExpNumber)]
     n_bits = sum(int(fmpq(p).q).bit_length() for p in masses)

@@ -156,7 +156,8 @@ def _distance(expr: Expr, names: Names) -> Distance | None:
     match expr:
         case Apply(op="=", args=(first, second)):
             same = _paired(first, second, names)
-            if same is not None and _shape(first) == _shape(second):
+            # Arrays of other indices are never equal: of them, any bound holds.
+            if same is not None and type(first) is type(second):
                 return Distance("hamming", same, 0, expr, is_exact=True)
             return _bounded(expr, first, second, names) or _bounded(expr, second, first, names)
         case Apply(op="<=" | "<", args=(norm, bound)):
@@ -262,19 +263,6 @@ def _paired(first: Expr, second: Expr, names: Names) -> tuple[tuple[str, str], .
         else:
             return None
     return tuple(pairs)
-
-
-def _shape(expr: Expr) -> object:
-    """Return what values that are equal have in common: arrays begin at one index."""
-    match expr:
-        case ArrayVar(lo=lo):
-            return ("array", lo)
-        case Apply(op="array", args=(Const(value=int(lo)), *_)):
-            return ("array", lo)
-        case Apply(op=op):
-            return op
-        case _:
-            return "value"
 
 
 def _variables(expr: Expr) -> tuple[str, ...] | None:
