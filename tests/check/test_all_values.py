@@ -73,6 +73,10 @@ CLAIMS = [
     "rr: delta(0) < 1/2",
     "rr: epsilon(1/10) <= ln 3",
     "rr: epsilon(1/10) > ln 3",
+    "rr: epsilon(1/10) < ln 3",
+    "cut: epsilon(1/20) >= ln 2",
+    "cut: epsilon(alpha/20) = ln 2",
+    "above: epsilon(1/5) != ln 2",
     "group(rr(k = 1), 1): dp(ln 2)",
     "group(geometric_count, 2): dp(ln 4)",
     "above: dp(-2 * ln alpha)",
@@ -142,7 +146,7 @@ def test_a_violated_claim_shows_what_the_ordinary_engine_finds_there():
     violated = [(c, r) for c, r in zip(CLAIMS, results, strict=True) if r["verdict"] == "violated"]
     sample = violated[0][1]["values"]["sample"]
     assert sample == "1/2"
-    same = [(c, r) for c, r in violated if r["values"]["sample"] == sample]
+    same = [(c, r) for c, r in violated if r["values"].get("sample") == sample]
     ordinary = check_text(asked(f"const alpha = {sample}", [c for c, _ in same]))["results"]
     for (_, result), other in zip(same, ordinary, strict=True):
         assert result["counterexample"] == other["counterexample"]
@@ -154,6 +158,9 @@ QUANTITIES = [
     "cut(n = 5): epsilon",
     "rr(k = 2): epsilon",
     "above: epsilon",
+    "cut: epsilon(1/20)",
+    "rr(k = 2): epsilon(alpha/9)",
+    "above: epsilon(1/5)",
     "rr: delta(-ln alpha)",
     "rr: delta(ln 2)",
     "rr: delta(0)",

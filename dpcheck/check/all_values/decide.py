@@ -16,7 +16,7 @@ import numpy as np
 from dpcheck.chain.chain import Chain
 from dpcheck.chain.graph import graph_of, has_cycles
 from dpcheck.chain.sets import distinct
-from dpcheck.check.all_values.deltas import WorstSets, worst_sets
+from dpcheck.check.all_values.deltas import WorstSets, growing_sets, worst_sets
 from dpcheck.check.all_values.formulas import compared, where_true
 from dpcheck.check.all_values.pieces import Function, envelope
 from dpcheck.check.all_values.piecewise import WORDS, joined_pieces, value_of_pieces
@@ -73,6 +73,8 @@ from dpcheck.exact.roots import (
     complement,
     everywhere,
     joined,
+    where_above,
+    where_sign,
 )
 from dpcheck.intervals import ParamInterval
 from dpcheck.limits import Limit, Limits, too_large
@@ -347,7 +349,27 @@ class _Events:
         """Return the worst sets of all pairs."""
         return worst_sets(self.rows, self.seen.pairs, growth_of(epsilon), self.limits)
 
-    def ratios(self) -> tuple[list[Function], bool]:
+    def ratios(self, delta: Number) -> tuple[list[Function], Region]:
+        """Return functions, the largest of which is e^ε(δ), and where it is infinite instead.
+
+        P(S) - e^ε Q(S) <= δ for all S is e^ε >= (P(S) - δ)/Q(S) for each; with δ = 0 it is enough
+        to ask single sequences.
+        """
+        line, known = self.line, [(ONE, ZERO, ONE)]
+        if delta == 0:
+            found, is_infinite = self._single_ratios()
+            return found, everywhere(is_infinite, line.low, line.high)
+        above, below = line.polynomials(delta)
+        infinite = [everywhere(False, line.low, line.high)]
+        for p, q in growing_sets(self.rows, self.seen.pairs, self.limits):
+            rest = below * p - above * self.rows.denominator
+            if q == ZERO:
+                infinite.append(where_sign(rest, (1,), line.low, line.high))
+            else:
+                known.append((rest, ZERO, below * q))
+        return known, joined(or_, infinite)
+
+    def _single_ratios(self) -> tuple[list[Function], bool]:
         """Return all p/q that are not 0/0, and 1; and whether some q is 0 where p is not."""
         found: dict[object, Function] = {(): (ONE, ZERO, ONE)}
         for s, members in enumerate(self.rows.members):
@@ -385,17 +407,18 @@ def _epsilon_against(claim: QuantityClaim, delta: Number, events: _Events) -> tu
     """Return where ε is above a bound, and where it is at least that; without a bound, infinite."""
     line, pairs = events.line, events.seen.pairs
     if claim.bound is None:
-        is_infinite = everywhere(events.ratios()[1], line.low, line.high)
-        return everywhere(False, line.low, line.high), is_infinite
+        return everywhere(False, line.low, line.high), events.ratios(delta)[1]
     bound = as_budget(claim.bound)
-    if delta != 0:
-        above = events.above(bound, delta)
-        return above, above  # only `<=` and `>` are asked
-    growth = growth_of(bound)
-    above = where_exceeded(events.rows, pairs, growth, events.limits)
+    growth, above = growth_of(bound), events.above(bound, delta)
     if claim.comparison in ("<=", ">"):
         return above, above
-    reached = where_exceeded(events.rows, pairs, growth, events.limits, or_equal=True)
+    if delta == 0:
+        reached = where_exceeded(events.rows, pairs, growth, events.limits, or_equal=True)
+    else:
+        ratios, infinite = events.ratios(delta)
+        factor, ends = growth_on(line, growth), (line.low, line.high)
+        regions = [where_above(p, d, factor, *ends, or_equal=True) for p, _, d in ratios]
+        reached = joined(or_, [infinite, *regions])
     at_zero = line.where(subtract(growth[0], 1), (0, -1))  # ε is at least 0
     return above, joined(or_, [reached, at_zero])
 
@@ -444,12 +467,14 @@ def _parts(quantity: TightEpsilon | TightDelta, events: _Events) -> list[tuple[R
     """Return ε or δ as pieces: where, and the expression."""
     line, limits = events.line, events.limits
     match quantity:
-        case TightEpsilon():
-            ratios, is_infinite = events.ratios()
-            if is_infinite:
-                return [(everywhere(True, line.low, line.high), "inf")]
-            pieces = envelope(ratios, (ONE, ONE, 1), line, limits)
-            return [(region, line.logarithm_text(p, d)) for region, (p, _, d) in pieces]
+        case TightEpsilon(delta=delta):
+            ratios, infinite = events.ratios(delta)
+            finite = complement(infinite)
+            pieces = [] if finite.is_empty else envelope(ratios, (ONE, ONE, 1), line, limits)
+            parts = [(infinite, "inf")]
+            for region, (p, _, d) in pieces:
+                parts.append((joined(and_, [region, finite]), line.logarithm_text(p, d)))
+            return parts
         case TightDelta(epsilon=epsilon):
             factor, root = growth_of(epsilon)
             growth = growth_on(line, (factor, root))

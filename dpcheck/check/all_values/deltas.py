@@ -76,6 +76,37 @@ def worst_sets(
     return WorstSets(rows, growth, tuple(found.values()))
 
 
+def growing_sets(rows: PolynomialRows, pairs: IntArray, limits: Limits) -> Iterator[Sides]:
+    """Yield P(S) and Q(S) for S of all sequences whose ratio p/q is at least one of them.
+
+    On a cell of the line where these keep their order, for pairs [n_pairs, 2] in both directions:
+    the worst S of e^ε is one of them, whatever ε is.
+    """
+    line, members = rows.line, rows.members
+    known: dict[tuple[tuple[int, ...], ...], list[roots.Root]] = {}
+    found: set[object] = set()
+    for i, j in np.unique(np.concatenate([pairs, pairs[:, ::-1]]), axis=0).tolist():
+        columns = rows.index[:, i].tolist(), rows.index[:, j].tolist()
+        places = [
+            place for place in zip(range(len(members)), *columns, strict=True) if any(place[1:])
+        ]
+        sides = [(members[s][a], members[s][b]) for s, a, b in places]
+        ends: list[roots.Root] = []
+        for k, (p, q) in enumerate(sides):
+            limits.check_time(f"the ratios of {k} sequences")
+            for place, (other, under) in zip(places[:k], sides, strict=False):
+                if (key := (place, places[k])) not in known:
+                    known[key] = roots.roots_between(p * under - other * q, line.low, line.high)
+                ends += known[key]
+        for x in roots.samples(roots.distinct_roots(ends), line.low, line.high):
+            total = ZERO, ZERO
+            for p, q in sorted(sides, key=lambda side: side[1](x) / (side[0](x) + side[1](x))):
+                total = total[0] + p, total[1] + q
+                if (numbers := tuple(tuple(side.coeffs()) for side in total)) not in found:
+                    found.add(numbers)
+                    yield total
+
+
 @dataclass(frozen=True, eq=False)
 class _Search:
     """Where p_s > e^ε q_s, by sequence and the numbers of both polynomials; each found once."""

@@ -98,8 +98,6 @@ def _instead_of(claim: claims.Claim) -> str:
             return "ask for `delta(0)`, or "
         case (claims.LossTable(word="profile"),):
             return "ask for `delta(ε)` at some ε, or "
-        case (claims.TightEpsilon(),):
-            return "compare it by `<=` or `>`, or "
         case _:
             return ""
 
@@ -221,9 +219,7 @@ def _undecided_for_all(
             return "a comparison of two quantities"
         case _, (claims.PathProbability(path=path),):
             return inside if is_nested(path) else None
-        case _, (claims.TightDelta() | claims.TightEpsilon(delta=0) | claims.Expectation(),):
-            return None
-        case claims.QuantityClaim(comparison="<=" | ">"), (claims.TightEpsilon(),):
+        case _, (claims.TightDelta() | claims.TightEpsilon() | claims.Expectation(),):
             return None
         case claims.PrivacyClaim(), _:
             return None
