@@ -35,8 +35,6 @@ _ORDER = 14
 """Terms of Taylor's formula: an enclosure of width w errs by w to this power."""
 _FURTHER = (64, 160)
 """Where several pairs are as large as each other to 20 bits, so many bits tell more."""
-_CERTAIN = 48
-"""Bits to which f(0) is known, so that what is lost to P and Q near each other is not missed."""
 _FLAT = 12
 """So many bits nearer to the supremum than is asked, f is too flat to be looked at any closer."""
 
@@ -157,12 +155,11 @@ def _is_near(low: arb, high: arb, bits: int) -> bool:
 
 
 def _needed(directed: Sequence[LossDistribution]) -> int:
-    """Return a precision at which f(0) is known to many bits, however near P and Q are."""
+    """Return a precision at which all f(0) that are positive are seen to be so."""
     bits, different = 64, [each.losses for each in directed if len(each.losses) > 1]
     while True:
         with ctx.workprec(bits):
-            starts = [_Functions(losses, bits).at(fmpq(0)) for losses in different]
-            if all(start.rel_accuracy_bits() >= _CERTAIN for start in starts):
+            if all(_Functions(losses, bits).at(fmpq(0)) > 0 for losses in different):
                 return bits
         bits *= 2
 
