@@ -88,6 +88,11 @@ def test_booleans_over_states_stay_state_formulas_inside_paths():
     assert (until.bound, until.left.bound) == (3, 2)
 
 
+def test_a_symbol_named_as_an_end_is_no_end():
+    check = check_of('check m: P>=0 [ exists(v in {"stopped", "diverged"} : F v) & F stopped ]')
+    assert check.atoms.keys() == {'"stopped"', '"diverged"', "stopped"}
+
+
 def test_atoms_mean_what_they_say():
     check = check_of("check m: P>=0 [ F (top & output[1] = x & t = a & stopped & diverged) ]")
     assert check.atoms["stopped"] == Sink("stopped")

@@ -19,7 +19,7 @@ from dpcheck.model.fixed_queries import named_cells
 from dpcheck.model.program import ExplicitChain, Mechanism, Target
 from dpcheck.model.surface_text import free_names, written_text
 from dpcheck.model.values import Number, SetValue, Symbol, Value, value_text
-from dpcheck.model.words import OPERATOR_WORDS, is_plain
+from dpcheck.model.words import OPERATOR_WORDS, word_text
 from dpcheck.records import dataclass, field, replace
 from dpcheck.resolve.chains import States, known_member
 from dpcheck.resolve.expressions import expressions
@@ -524,9 +524,8 @@ def _symbol_text(symbol: Symbol, tree: surface.Expression, reader: Reader) -> st
     if symbol.name in OPERATOR_WORDS and reader.scope.hides_symbol(symbol.name):
         return _text(tree, reader)  # `"R"` would be what hides the symbol
     is_quoted = isinstance(tree, surface.Name) and tree.quoted
-    is_bare = is_plain(symbol.name) and symbol.name not in taken_names(reader.scope)
-    is_word = symbol.name in ("stopped", "diverged") or not is_bare
-    return f'"{symbol.name}"' if is_quoted or is_word else symbol.name
+    is_taken = symbol.name in taken_names(reader.scope)
+    return f'"{symbol.name}"' if is_quoted or is_taken else word_text(symbol.name)
 
 
 def _truth(expr: Expr, tree: surface.Expression, reader: Reader) -> f.StateFormula | None:
