@@ -420,7 +420,7 @@ class Target:
         check = self.model.resolved_question(f"check {self.text}: true")
         if check.for_all is not None:
             param, what = check.for_all.param, "a table of probabilities"
-            raise ModelError([NotForAllValues(check.span, what, param.name, param.simplest_text)])
+            raise ModelError([NotForAllValues(check.span, what, param.name, param.simplest.str())])
         try:
             asked = replace(check, target=self._core)
             explored = self._explorations.explored(asked, self._limits.of_a_claim())

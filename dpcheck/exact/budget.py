@@ -81,6 +81,11 @@ class Budget:
         """
         return None if self.powers else self.offset
 
+    def plain(self) -> Budget | int | fmpq:
+        """Return the budget as the value it is: a rational number where it has no logarithm."""
+        known = self.as_number()
+        return self if known is None else known
+
     def factor(self) -> int | fmpq | None:
         """Return c = Π a_i^m_i where it is rational and can be written down, else None."""
         if not self.powers:

@@ -40,6 +40,9 @@ NOTHING = Budget.of(0)
 NEAR = fmpq(1, 100)
 """How far values beside an irrational one may lie from it."""
 
+_Edge = tuple[Root | None, bool]
+"""An end of an interval, None if it is infinite, and whether it belongs to that."""
+
 Chosen = int | fmpq | Budget
 """A value of a parameter: a rational number, or a logarithm where `exp` of it is used."""
 
@@ -89,7 +92,7 @@ class Line:
 
     def _step(self, unit: fmpq) -> int:
         """Return the power of t that e^unit stands for."""
-        step = unit / self.unit / (self.param.exponent if self.is_exponential else 1)
+        step = unit / self.unit / (self.param.simplest if self.is_exponential else 1)
         assert step.q == 1, "the unit of the line divides those of its numbers"
         return int(step.p)
 
@@ -133,19 +136,6 @@ class Line:
         assert not isinstance(value, ExpNumber), "rational numbers have one"
         return fmpq(value)
 
-    def t_of(self, value: Chosen) -> fmpq | None:
-        """Return the t of a value of the parameter, None for an infinite or irrational one."""
-        if isinstance(value, Budget) or self.is_exponential:
-            budget = value if isinstance(value, Budget) else Budget.of(value)
-            t = (budget * self.unit).exp()
-            return None if isinstance(t, ExpNumber) else fmpq(t)
-        low, high = self.param.ends
-        if low is None:
-            return fmpq(value) if high is None else fmpq(high) + 1 - value
-        if high is None:
-            return fmpq(value) - low + 1
-        return None if value == low else (fmpq(high) - low) / (value - low)
-
     def in_param(self, polynomial: fmpz_poly, degree: int) -> fmpz_poly:
         """Return (a multiple, the same for all of one degree, of) p(t) as one of the parameter.
 
@@ -168,33 +158,30 @@ class Line:
         """Return the intervals of values of the parameter that a set of t is, in order."""
         return [
             ParamInterval(self._end(*low, is_high=False), self._end(*high, is_high=True))
-            for low, high in (self._with_edges(*bounds) for bounds in self._bounds(region))
+            for low, high in self._ends(region)
         ]
 
-    def _bounds(self, region: Region) -> list[tuple[Root | None, bool, Root | None, bool]]:
-        """Return ends in the order of the parameter; None is an end of the line."""
-        bounds = region.intervals()
-        if not self.is_turned:
-            return bounds
-        return [(high, has_high, low, has_low) for low, has_low, high, has_high in reversed(bounds)]
+    def _ends(self, region: Region) -> list[tuple[_Edge, _Edge]]:
+        """Return ends of intervals as values of the parameter, or of exp(unit·eps), in order."""
+        found = []
+        for low, has_low, high, has_high in region.intervals():
+            first = self._edge(self.is_turned) if low is None else (self.of_param(low), has_low)
+            last = self._edge(not self.is_turned)
+            if high is not None:
+                last = first if high is low else (self.of_param(high), has_high)
+            found.append((last, first) if self.is_turned else (first, last))
+        return found[::-1] if self.is_turned else found
 
-    def _edge(self, is_high: bool) -> tuple[Root | None, bool]:
+    def _edge(self, is_high: bool) -> _Edge:
         """Return the end of the line where the parameter is least or greatest; None if infinite.
 
         And whether it belongs to the line.
         """
-        end = self.param.high if is_high else self.param.low
+        param = self.param
+        end, has_end = (param.high, param.has_high) if is_high else (param.low, param.has_low)
         if end is None or not self.is_exponential:
             return None if end is None else Root.of(end), False
-        return self.root_of(end), end != 0 and self.param.has_end(is_high)
-
-    def _with_edges(
-        self, low: Root | None, has_low: bool, high: Root | None, has_high: bool
-    ) -> tuple[tuple[Root | None, bool], tuple[Root | None, bool]]:
-        """Return ends as values of the parameter, or of exp(unit·eps); None is infinite."""
-        first = self._edge(False) if low is None else (self.of_param(low), has_low)
-        last = self._edge(True) if high is None else (self.of_param(high), has_high)
-        return first, last
+        return self.root_of(end), end != 0 and has_end
 
     def _end(self, root: Root | None, has_end: bool, is_high: bool) -> ParamEnd:
         if root is None:
@@ -208,11 +195,11 @@ class Line:
     def _logarithm(self, root: Root) -> Chosen | None:
         """Return ln(root)/unit where some power of the root is rational: of c t^n = b it is b/c."""
         if isinstance(root, PowerOfE):
-            return _plain(root.exponent / self.unit)
+            return (root.exponent / self.unit).plain()
         p, n = root.polynomial, root.polynomial.degree()
         if any(p[k] != 0 for k in range(1, n)):
             return None
-        return _plain(Budget.ln(fmpq(-p[0], p[n])) / (self.unit * n))
+        return (Budget.ln(fmpq(-p[0], p[n])) / (self.unit * n)).plain()
 
     def _decimal(self, root: Root) -> str:
         """Return an irrational end, correctly rounded to 17 digits."""
@@ -305,31 +292,23 @@ class Line:
 
         With an exponential a single value may be a logarithm; with `at_logarithms` every one is.
         """
-        every = [self._within(*bound, at_logarithms) for bound in self._bounds(region)]
+        every = [self._within(*ends, at_logarithms) for ends in self._ends(region)]
         return simplest([value for value in every if value is not None])
 
-    def _within(
-        self, low: Root | None, has_low: bool, high: Root | None, has_high: bool, is_logarithm: bool
-    ) -> Chosen | None:
+    def _within(self, low: _Edge, high: _Edge, is_logarithm: bool) -> Chosen | None:
         """Return the simplest value in an interval, or the logarithm of the simplest number."""
-        if low is not None and low is high:
-            return self._single(self.of_param(low))
-        first, last = self._with_edges(low, has_low, high, has_high)
+        if low[0] is not None and low[0] is high[0]:
+            return self.value_of(low[0])
         if is_logarithm:
-            return Budget.ln(between(first[0], last[0])) / self.unit
-        inside = (self._exponent_between if self.is_exponential else between)(first[0], last[0])
-        ends = (self._single(end) for end, has in (first, last) if end is not None and has)
+            return Budget.ln(between(low[0], high[0])) / self.unit
+        inside = (self._exponent_between if self.is_exponential else between)(low[0], high[0])
+        ends = (self.value_of(end) for end, has_end in (low, high) if end is not None and has_end)
         return simplest([inside, *(end for end in ends if end is not None)])
-
-    def value_of(self, t: Root) -> Chosen | None:
-        """Return the value of the parameter for a t, None for one that is not asked by itself."""
-        return self._single(self.of_param(t))
 
     def around(self, t: Root, region: Region) -> tuple[str, str]:
         """Return texts of values of a set a little below and above an irrational one."""
-        root, bounds = self.of_param(t), self._bounds(region)
-        low, high = bounds[0][0], bounds[-1][2]
-        (first, _), (last, _) = self._with_edges(low, False, high, False)
+        root, ends = self.of_param(t), self._ends(region)
+        (first, _), (last, _) = ends[0][0], ends[-1][1]
         while root.high - root.low > NEAR:
             root.narrow()
         bottom, top = Root.of(root.low - NEAR), Root.of(root.high + NEAR)
@@ -344,7 +323,8 @@ class Line:
         """Return a value as an end that belongs to its interval."""
         return ParamEnd(exact_text(value), None, decimal(value), is_open=False)
 
-    def _single(self, root: Root) -> Chosen | None:
+    def value_of(self, root: Root) -> Chosen | None:
+        """Return the value for a root in the parameter; None if it is not asked by itself."""
         if self.is_exponential:
             is_chosen = root.rational is not None or isinstance(root, PowerOfE)
             return self._logarithm(root) if is_chosen else None
@@ -390,7 +370,7 @@ def line_of(param: Param, values: Iterable[Extended | Whole], *, is_exponential:
     if not is_exponential:
         return Line(param, ONE, is_exponential=False)
     units = {value.unit for value in values if isinstance(value, ExpNumber | ExpPolynomial)}
-    unit = reduce(lambda a, b: a.gcd(b), units, fmpq(0)) / param.exponent
+    unit = reduce(lambda a, b: a.gcd(b), units, fmpq(0)) / param.simplest
     return Line(param, unit or ONE, is_exponential=True)
 
 
@@ -401,12 +381,6 @@ def simplest(values: Sequence[Chosen]) -> Chosen | None:
         best = min(rational, key=lambda x: (int(x.q), abs(int(x.p))))
         return int(best.p) if best.q == 1 else best
     return next((value for value in values if isinstance(value, Budget)), None)
-
-
-def _plain(budget: Budget) -> Chosen:
-    """Return a budget as a rational number where it is one."""
-    known = budget.as_number()
-    return budget if known is None else known
 
 
 @lru_cache(maxsize=256)

@@ -48,16 +48,18 @@ class Param:
     has_high: bool = False
 
     @property
-    def simplest_text(self) -> str:
+    def simplest(self) -> fmpq:
         """The simplest rational strictly between the ends.
 
-        >>> Param("alpha", 0, fmpq(1, 2)).simplest_text
-        '1/3'
+        Of one that is nowhere negative e^(q x) stands for exp(q·eps) at this x > 0.
+
+        >>> Param("alpha", 0, fmpq(1, 2)).simplest
+        1/3
         """
         from dpcheck.exact.roots import rational_between
 
         low, high = (None if end is None else fmpq(end) for end in self.ends)
-        return rational_between(low, high).str()
+        return rational_between(low, high)
 
     @property
     def text(self) -> str:
@@ -86,19 +88,6 @@ class Param:
         return add(self.low, divide(subtract(self.high, self.low), t))
 
     @property
-    def exponent(self) -> fmpq:
-        """The value x > 0 for which e^(q x) stands for exp(q·eps)."""
-        from dpcheck.exact.roots import rational_between
-
-        low, high = (None if end is None else fmpq(end) for end in self.ends)
-        assert low is not None, "no value is negative"
-        return rational_between(low, high)
-
-    @property
     def ends(self) -> tuple[int | fmpq | None, int | fmpq | None]:
         """Both ends."""
         return self.low, self.high
-
-    def has_end(self, is_high: bool) -> bool:
-        """Return whether an end is one of the values."""
-        return self.has_high if is_high else self.has_low

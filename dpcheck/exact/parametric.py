@@ -206,9 +206,9 @@ def _with_budget(symbol: Symbol, left: Quantity, right: Quantity) -> Quantity:
         if not isinstance(factor, int | fmpq) or (symbol == "/" and budget is right):
             raise ParamError("a budget is multiplied by rational numbers only")
         assert isinstance(budget, Budget), "one of them is"
-        return _plain(budget * factor if symbol == "*" else budget / factor)
+        return (budget * factor if symbol == "*" else budget / factor).plain()
     first, second = as_budget(left), as_budget(right)
-    return _plain(summed(first, second if symbol == "+" else -second))
+    return summed(first, second if symbol == "+" else -second).plain()
 
 
 def as_budget(value: Quantity) -> Budget:
@@ -227,15 +227,9 @@ def as_budget(value: Quantity) -> Budget:
             raise ParamError(f"{why}: `-{name}` with `param {name} > 0` may")
         if any(end is not None and abs(exponent * end) > MOST for end in (low, high)):
             raise ParamError(f"`exp` of `{name}` is too large or small at an end of its values")
-        argument = exponential(value.param.exponent)
+        argument = exponential(value.param.simplest)
         return logarithm(argument, exponent, value.param, is_exponential=True)
     raise ParamError("this is no budget")
-
-
-def _plain(budget: Budget) -> Quantity:
-    """Return a budget as a value: a rational number where it has no logarithm."""
-    known = budget.as_number()
-    return budget if known is None else known
 
 
 def negative(value: ParamNumber) -> ParamNumber:
@@ -309,7 +303,7 @@ def param_text(value: ParamNumber | ParamBudget) -> str:
     inside, exponent = f"ln({line.text(shown)})", value.exponent
     monomial = shown.monomial()
     if value.is_exponential and monomial is not None and monomial[0] == 1:
-        inside, exponent = value.param.name, exponent * monomial[1] / value.param.exponent
+        inside, exponent = value.param.name, exponent * monomial[1] / value.param.simplest
     if exponent == 1:
         return inside
     return f"-{inside}" if exponent == -1 else f"{exponent.str()}*{inside}"

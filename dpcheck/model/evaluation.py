@@ -371,9 +371,9 @@ def _budget_arithmetic(symbol: str, a: Quantity, b: Quantity) -> Value:
         assert not isinstance(factor, exact.ParamNumber | FarNumber), (
             "its own arithmetic multiplies it"
         )
-        return simplest(_budget(budget, "`*`") * factor)
+        return (_budget(budget, "`*`") * factor).plain()
     first, second = _budget(a, f"`{symbol}` on a budget"), _budget(b, f"`{symbol}` on a budget")
-    return simplest(first + second if symbol == "+" else first - second)
+    return (first + second if symbol == "+" else first - second).plain()
 
 
 def _budget(quantity: Quantity, what: str) -> exact.Budget:
@@ -388,16 +388,6 @@ def _budget(quantity: Quantity, what: str) -> exact.Budget:
             return exact.Budget.of(quantity)
 
 
-def simplest(budget: exact.Budget) -> Value:
-    """Return a budget as a value: a rational number where it has no logarithm.
-
-    >>> simplest(exact.Budget.ln(6) - exact.Budget.ln(3) - exact.Budget.ln(2))
-    0
-    """
-    number = budget.as_number()
-    return budget if number is None else number
-
-
 def _divide(left: Value, right: Value) -> Value:
     """Return the exact quotient; a budget is divided by rational numbers only."""
     a, b = _quantity(left, "/"), _quantity(right, "/")
@@ -410,7 +400,7 @@ def _divide(left: Value, right: Value) -> Value:
         return exact.parametric.combined("/", a, b)
     b = _number(right, "/")
     if isinstance(a, exact.Budget):
-        return simplest(a / _rational(b, "/"))
+        return (a / _rational(b, "/")).plain()
     return exact.divide(a, b)
 
 
@@ -486,7 +476,7 @@ def _logarithm(value: Value) -> Value:
     if not isinstance(result, exact.Budget):
         title = f"ln({value_text(value)}) is not a sum of a rational number and logarithms of such"
         raise Fault("no exact value", title, (value,))
-    return simplest(result)
+    return result.plain()
 
 
 def _short(value: Value) -> str:

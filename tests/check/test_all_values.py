@@ -6,6 +6,13 @@ from math import exp, log
 
 import pytest
 
+from dpcheck.check.all_values.piecewise import between_for_all
+from dpcheck.check.values.verdicts import AllValues, Holds, Outcome, Piece
+from dpcheck.exact import Budget
+from dpcheck.intervals import ParamEnd, ParamInterval
+from dpcheck.limits import Limit, LimitReached
+from dpcheck.logic.claims import QuantityValue, TightDelta
+from dpcheck.pipeline.claims.everywhere import NOTHING
 from tests.checking import called, check_text, error_codes, verdicts
 
 MODEL = """
@@ -511,3 +518,19 @@ def test_powers_of_e_between_ends_fail_where_the_ordinary_engine_says(head, yes,
             assert fails_at(result, value) == (verdict == "violated"), (claim, value)
             seen.append(verdict)
     assert min(seen.count("holds"), seen.count("violated")) > 5
+
+
+def test_pieces_that_begin_within_17_digits_of_each_other_are_put_in_no_order():
+    """Both ends are roots: which comes first is not told by their digits."""
+    claim = QuantityValue(TightDelta(Budget.of(0), None), None)
+    sides = []
+    for root in ("a^2 - 2*a + 1/2", "a^3 - 3*a + 1"):
+        middle = ParamEnd(None, root, "0.29289321881345248", is_open=True)
+        first = ParamInterval(ParamEnd("0", None, "0", is_open=True), middle)
+        last = ParamInterval(middle, ParamEnd("1", None, "1", is_open=True))
+        known = AllValues("a", "(0, 1)", pieces=(Piece(first, "a"), Piece(last, "1")))
+        sides.append(Outcome(Holds(), NOTHING, all_values=known))
+    limit = Limit("size")
+    with pytest.raises(LimitReached, match="17 digits"):
+        between_for_all(claim, *sides, limit)
+    assert len(between_for_all(claim, sides[0], sides[0], limit).all_values.pieces) == 2

@@ -34,6 +34,12 @@ def plain(param):
     return line_of(param, [], is_exponential=False)
 
 
+def t_of(line, value):
+    """Return the rational t of a value that is not an end, None where it is none."""
+    ends = line.beside(value, (0,)).ends
+    return ends[0].rational if ends else None
+
+
 def at(coefficients, x):
     """Return Σ c_i x^i."""
     return reduce(lambda found, c: add(multiply(found, x), c), reversed(coefficients), 0)
@@ -98,10 +104,10 @@ def test_sets_of_values_are_those_where_a_function_has_a_sign(param):
             for x in [*values_of(param, draw), *roots]:
                 value = at(coefficients, x)
                 sign = (value > 0) - (value < 0)
-                assert line.value_at(line.t_of(x)) == x
+                assert line.value_at(t_of(line, x)) == x
                 assert any(contains(each, fraction(x)) for each in intervals) == (sign in signs)
             for root in region.ends:
-                x = line.value_of(root)
+                x = line.value_of(line.of_param(root))
                 assert x is None or at(coefficients, x) == 0
             for each in intervals:
                 for end in (each.low, each.high):
@@ -122,7 +128,7 @@ def test_functions_and_their_texts_have_the_values_of_what_they_are_made_of(para
         number = divide(at(above, param.stand_in), at(below, param.stand_in))
         for one in (1, -1):
             _, under = line.polynomials(divide(1, multiply(one, at(below, param.stand_in))))
-            assert all(under(line.t_of(x)) > 0 for x in values_of(param, draw, 3))
+            assert all(under(t_of(line, x)) > 0 for x in values_of(param, draw, 3))
         n, d = line.function(*line.polynomials(number))
         assert n.gcd(d).is_one()
         assert d(line.somewhere) > 0
@@ -233,7 +239,7 @@ def test_a_set_of_irrational_values_shows_digits():
     region = line.where(half, (0,))
     assert line.simplest(region) is None
     assert line.example_text(region) == "at a = 0.70710678118654752..."
-    assert line.value_of(region.ends[0]) is None
+    assert line.value_of(line.of_param(region.ends[0])) is None
     below, above = map(Fraction, line.around(region.ends[0], complement(region)))
     assert 2 * below**2 < 1 < 2 * above**2
     assert above - below < 3 * fraction(NEAR)
@@ -332,7 +338,7 @@ def test_sets_of_exponents_have_logarithms_as_ends(coefficients, signs):
         assert not any(low < p / q < high for p in range(min(400, int(high * q) + 2)) if high < 300)
     chosen = HALVES.simplest(region, at_logarithms=True)
     assert low < float(chosen.ball(64)) < high
-    assert HALVES.t_of(chosen) is not None
+    assert t_of(HALVES, chosen) is not None
 
 
 def test_the_simplest_value_lies_beyond_an_end_that_is_known_roughly():
@@ -352,9 +358,9 @@ def test_the_simplest_exponent_is_not_taken_for_a_logarithm_next_to_it(step, sig
 
 
 def test_values_of_exponents_go_to_the_line_and_back():
-    assert HALVES.t_of(Budget.ln(9)) == 3
-    assert HALVES.t_of(0) == 1
-    assert HALVES.t_of(1) is None
+    assert t_of(HALVES, Budget.ln(9)) == 3
+    assert t_of(HALVES, 0) is None
+    assert t_of(HALVES, 1) is None
     assert HALVES.value_of(Root.of(3)) == Budget.ln(9)
     end = HALVES.end_at(Budget.ln(9))
     assert (end.exact, end.is_open) == ("ln(9)", False)
@@ -373,11 +379,11 @@ def test_the_ends_of_a_parameter_go_to_those_of_the_line():
     for param in PARAMS[:-1]:
         line = plain(param)
         for end in param.ends:
-            t = None if end is None else line.t_of(end)
+            t = None if end is None else t_of(line, end)
             assert t in (None, 1)
         one_side = param.low is None or param.high is None
         assert line.value_at(fmpq(1)) == (param.low if param.high is None else param.high)
-        assert one_side or line.t_of(param.low) is None
+        assert one_side or t_of(line, param.low) is None
 
 
 @pytest.mark.parametrize("param", [Param("a", None, 0), Param("a", -2, fmpq(-1, 3))])

@@ -534,7 +534,7 @@ def _single_values(
         for number in (weight.value, subtract(1, weight.value)):
             zeros = joined(and_, [line.where(number, (0,)), asked])
             for root in zeros.ends:
-                value = line.value_of(root)
+                value = line.value_of(line.of_param(root))
                 if value is not None:
                     found.append(value)
                 elif setting.may_stay or (rows is not None and rows.vanish_at(root)):
@@ -553,13 +553,7 @@ def _sides(root: Root, line: Line, asked: Region) -> tuple[str, str]:
 
 def _without(region: Region, values: Iterable[Chosen], line: Line) -> Region:
     """Return a region without single values."""
-    found = [region]
-    for value in values:
-        t = line.t_of(value)
-        if t is not None and (line.low is None or line.low.compare(Root.of(t)) < 0):
-            single = Region(line.low, line.high, (Root.of(t),), (True, False, True))
-            found.append(single)
-    return joined(and_, found)
+    return joined(and_, [region, *(line.beside(value, (-1, 1)) for value in values)])
 
 
 def _with_values(region: Region, values: Iterable[Chosen], line: Line) -> tuple[ParamInterval, ...]:

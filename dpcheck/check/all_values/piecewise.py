@@ -105,6 +105,10 @@ def between_for_all(claim: Claim, low: Outcome, high: Outcome, limit: Limit) -> 
     assert least is not None, "one is for all values"
     assert most is not None, "so is the other"
     if isinstance(claim, QuantityValue):
+        pieces = *least.pieces, *most.pieces
+        ends = {end for p in pieces for end in (p.interval.low, p.interval.high)}
+        if len({(e.exact, e.equation) for e in ends}) > len({e.decimal for e in ends}):
+            raise LimitReached(limit, "two of its pieces begin at values with the same 17 digits")
         known = replace(least, pieces=_pieces_between(least.pieces, most.pieces))
         shown = value_of_pieces(known, WORDS[type(claim.quantity)])
         return replace(low, verdict=shown, all_values=known)

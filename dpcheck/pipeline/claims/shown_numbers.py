@@ -187,7 +187,7 @@ def undecided_beyond(explored: Explored, param: Param | None = None) -> LimitRea
     low, high = explored.window.shown
     instead = "`dp(ε)` or `epsilon`"
     if param is not None:
-        instead = f"a value: `-D {param.name}={param.simplest_text}`"
+        instead = f"a value: `-D {param.name}={param.simplest.str()}`"
     return too_large(
         f"how much is told of numbers shown beyond {low}..{high} still matters",
         f"{instead}, or output `clamp(..., lo, hi)`",

@@ -70,13 +70,13 @@ def quantified(
     what = _undecided_for_all(claim, at, arrangement)
     what = "δ of an analyst who adapts" if adapts and not claims.is_pure(claim) else what
     if what is not None:
-        chosen = params[0].name, params[0].simplest_text
+        chosen = params[0].name, params[0].simplest.str()
         scope.report(NotForAllValues(question.claim.span, what, *chosen, _instead_of(claim)))
         return WRONG
     why = _why_not_together(values, found, params, asked)
     if why is not None:
         place = question.target.span.to(question.claim.span)
-        scope.report(ParamsTogether(place, why, f"{params[0].name}={params[0].simplest_text}"))
+        scope.report(ParamsTogether(place, why, f"{params[0].name}={params[0].simplest.str()}"))
         return WRONG
     known = _for_all(question, values[0], scope)
     if known is None or not _bounds_fit(known, asked, scope):

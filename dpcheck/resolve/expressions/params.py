@@ -58,11 +58,8 @@ def param_of(
 def near_interval(low: Value | None, high: Value | None, interval: surface.Interval) -> str | None:
     """Return an interval as it may be written, with ends near those of one that may not be."""
     ends = [
-        (infinite if end is None else _near(end), has_end)
-        for end, infinite, has_end in (
-            (low, "-inf", interval.has_low and low is not None),
-            (high, "inf", interval.has_high and high is not None),
-        )
+        ("-inf" if low is None else _near(low), interval.has_low and low is not None),
+        ("inf" if high is None else _near(high), interval.has_high and high is not None),
     ]
     if isinstance(low, int | Rational) and isinstance(high, int | Rational) and high < low:
         ends.reverse()
