@@ -9,10 +9,10 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from dpcheck.cli import signals
-from dpcheck.records import dataclass, replace
+from dpcheck.records import Frozen, dataclass, replace
 from dpcheck.report.characters import visible
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ CANNOT_WRITE: Final = 2
 """The exit status of a run that cannot write, that of a wrong call."""
 
 
-class Output(NamedTuple):
+class Output(Frozen):
     """How a run is written: the function of `report`, which is imported when it is asked for.
 
     A file is only written over one of the same first line; where that says what came out, `head`

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 import numpy as np
 
@@ -32,14 +31,14 @@ from dpcheck.explore.values.mistakes import MistakesFound, spoken
 from dpcheck.limits import Limits
 from dpcheck.model.offers import choice_of, shown_text
 from dpcheck.model.program import Mechanism
-from dpcheck.records import replace
+from dpcheck.records import Frozen, replace
 from dpcheck.source import Span
 
 MAX_WINDOWS = 200
 """How often runs are explored anew because the window of numbers without bounds was too small."""
 
 
-class Given(NamedTuple):
+class Given(Frozen):
     """What is known before any run: the inputs, and what is remembered of them.
 
     `pairs` of neighbors are found when all runs are known where they are not given. Edges get
@@ -63,7 +62,7 @@ class Given(NamedTuple):
         """
         inputs = {name: column[rows] for name, column in self.inputs.items()}
         table = self.table.copied()
-        return self._replace(table=table, inputs=inputs, n_inputs=len(rows), pairs=pairs)
+        return replace(self, table=table, inputs=inputs, n_inputs=len(rows), pairs=pairs)
 
 
 def given_inputs(
@@ -125,7 +124,7 @@ def explored_of(given: Given, found: Runs) -> Explored:
     )
 
 
-class Runs(NamedTuple):
+class Runs(Frozen):
     """What is seen of all runs, and what was known in advance."""
 
     seen: Visible
@@ -154,7 +153,7 @@ def _runs(given: Given, window: Window) -> Runs:
 def _chain(given: Given, found: Runs, codes: IntArray, observation: IntArray) -> Chain:
     """Return the chain of what is seen; observation[n_states], an index into codes or -1."""
     mechanism, table, inputs = given.mechanism, given.table, given.inputs
-    seen, flow, tails = found
+    seen, flow, tails = found.seen, found.flow, found.tails
     lumped = {}
     if tails is not None:
         from dpcheck.explore.runs.lumped import lumped_states
@@ -191,13 +190,13 @@ def _neighbors(given: Given, found: Runs) -> NeighborRelation:
     if mechanism.sampled_at is not None:
         _check_records(mechanism, pairs, inputs, table, mechanism.sampled_at)
     limits.check_time(f"{len(pairs)} neighbor pairs found")
-    if found.seen.labelled is None:
+    labelled = found.seen.labelled
+    if labelled is None:
         return NeighborRelation(pairs)
     from dpcheck.explore.runs.later_neighbors import later_pairs
 
-    raw, number = found.seen.labelled
-    later = later_pairs(mechanism, raw, pairs, found.tails, limits)
-    return NeighborRelation(pairs, number[later])
+    later = later_pairs(mechanism, labelled.raw, pairs, found.tails, limits)
+    return NeighborRelation(pairs, labelled.number[later])
 
 
 def _check_records(

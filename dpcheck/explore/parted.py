@@ -9,7 +9,6 @@ explored at any time and place.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from dpcheck.explore.inputs.blocks import Reach, input_blocks, reaches, within_r
 from dpcheck.explore.mechanism import Given, Runs, explored_of, followed, mechanism_chain
 from dpcheck.explore.values.codes import FIRST_FAULT, ValueTable
 from dpcheck.model.values import value_text
-from dpcheck.records import dataclass
+from dpcheck.records import Frozen, dataclass
 
 BLOCK = 1 << 19
 """About how many inputs a block has at most, which are some 0.5 GB of five probabilities each."""
@@ -40,7 +39,7 @@ ShownState = tuple[object, ...]
 """What tells states after outputs apart: the cut point, and the values that are held there."""
 
 
-class Block(NamedTuple):
+class Block(Frozen):
     """The chain of a block, and what is to be counted of all of them.
 
     inputs [n_initial] are rows of all inputs; n_transitions: those of the block's own inputs.

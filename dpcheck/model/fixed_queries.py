@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import count
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from dpcheck.model import program
 from dpcheck.model.expressions import Apply, Const, Var
 from dpcheck.model.offers import fixed_name, offer_symbol
 from dpcheck.model.values import SetValue, Symbol
-from dpcheck.records import replace
+from dpcheck.records import Frozen, replace
 
 LENGTH: Final = "length of the history"
 """The variable that counts outputs and queries; no text can spell it."""
@@ -39,7 +39,7 @@ Beyond = Literal["never", "again", "open"]
 again, or nobody knows."""
 
 
-class Query(NamedTuple):
+class Query(Frozen):
     """An open query: its name, the draw that makes it, and the marked output that shows it."""
 
     name: str

@@ -7,15 +7,14 @@ With `fixed` it shows (mark, c), where the mark is such a symbol too.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from dpcheck.model.values import SetValue, Symbol, Value, value_text
+from dpcheck.records import Frozen
 
 _MARK = "\0query "
 _FIXED = "\0fixed "
 
 
-class Offer(NamedTuple):
+class Offer(Frozen):
     """What an analyst may choose from."""
 
     name: str

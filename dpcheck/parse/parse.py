@@ -88,7 +88,8 @@ def _read(source: SourceText, start: str) -> tuple[object | None, list[Mistake],
     If there is a syntax error, slips whose meaning is plain are mended and the text is read again:
     each is then one mistake, which hides no other.
     """
-    tokens, mistakes = tokens_of(source)
+    read = tokens_of(source)
+    tokens, mistakes = read.tokens, read.mistakes
     machine = Machine(list(tokens), source, start)
     value = machine.run()
     errors = [found for found in mistakes + machine.builder.mistakes if found.severity == "error"]

@@ -18,6 +18,7 @@ from dpcheck.model.distributions import POLICIES
 from dpcheck.model.surface import MAX_NESTING
 from dpcheck.model.words import OPERATOR_WORDS
 from dpcheck.parse.tables import OPERATORS, PATTERNS, WORDS
+from dpcheck.records import Frozen
 from dpcheck.source import SourceText, Span
 
 
@@ -119,7 +120,7 @@ _TOKEN = re.compile(
 )
 
 
-class Tokens(NamedTuple):
+class Tokens(Frozen):
     """The tokens of a text (the last is the end), and the mistakes seen so far."""
 
     tokens: list[Token]

@@ -7,7 +7,6 @@ import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import NamedTuple
 
 from dpcheck.diagnostics.files import (
     MalformedDefinition,
@@ -27,7 +26,7 @@ from dpcheck.pipeline.questions import answered, asked_of, is_selected
 from dpcheck.pipeline.sources.files import ModelPath, input_path, model_paths
 from dpcheck.pipeline.sources.imports import Closure, Library
 from dpcheck.pipeline.stopped import since_last_file
-from dpcheck.records import dataclass
+from dpcheck.records import Frozen, dataclass
 from dpcheck.report.answers import (
     OPTIONS,
     Answer,
@@ -227,7 +226,7 @@ def file_events(
     yield FileDone(path.shown)
 
 
-class _Question(NamedTuple):
+class _Question(Frozen):
     """A claim, as people see it, and the heading of its witness where one is wanted."""
 
     check: ResolvedCheck
@@ -243,11 +242,14 @@ def _answers(
 ) -> Iterator[Event]:
     """Yield answers in turn; of each target the first few are explained in full."""
     target, n_explained = _latest(told)
-    for check, asked, heading in questions:
+    for question in questions:
+        asked = question.asked
         if asked.target != target:
             target, n_explained = asked.target, 0
         detail = options.detail(n_explained)
-        for event in answered(check, asked, explorations, options.limits, detail, heading):
+        for event in answered(
+            question.check, asked, explorations, options.limits, detail, question.heading
+        ):
             n_explained += isinstance(event, Answer) and event.explanation is not None
             yield event
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
 
 from dpcheck.diagnostics.claims import NothingAsked, TooManyClaims
 from dpcheck.diagnostics.composition import ChoicesWithoutNumbers, InputAsParameter
@@ -29,7 +28,7 @@ from dpcheck.model.fixed_queries import open_cells
 from dpcheck.model.program import Mechanism, Part, Target
 from dpcheck.model.surface_text import written_text
 from dpcheck.model.values import Value, value_key, value_text
-from dpcheck.records import replace
+from dpcheck.records import Frozen, replace
 from dpcheck.resolve.chains import resolved_chain
 from dpcheck.resolve.checks import Resolved, ResolvedCheck
 from dpcheck.resolve.claims import arrangements
@@ -502,7 +501,7 @@ def _is_reversed(question: surface.Question, scope: scopes.Scope) -> bool:
     return True
 
 
-class _Resolved(NamedTuple):
+class _Resolved(Frozen):
     """A target with its declaration, where that stands, and the parameters it is given."""
 
     file: scopes.File

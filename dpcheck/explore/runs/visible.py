@@ -17,7 +17,6 @@ forgets them: there are hardly more states than inputs then.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
@@ -40,7 +39,7 @@ from dpcheck.explore.runs.program_points import Cut
 from dpcheck.explore.sampling.distributions import Supports
 from dpcheck.limits import Limits
 from dpcheck.model.program import Output, Sample
-from dpcheck.records import dataclass
+from dpcheck.records import Frozen, dataclass
 from dpcheck.source import Span
 
 SLICE = 1 << 16
@@ -54,7 +53,7 @@ _GROUPS = 4
 """A slice is made of several groups of inputs that agree, so that slices are of about one size."""
 
 
-class Labelled(NamedTuple):
+class Labelled(Frozen):
     """A raw graph with labels, and which state each raw state is, [n_raw_states + 1]."""
 
     raw: raw_graph.RawGraph

@@ -12,12 +12,12 @@ mechanism: `sampled` says what becomes of these outputs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from dpcheck.model import program
 from dpcheck.model.expressions import Apply, Const, Expr, Var
 from dpcheck.model.program import Node
-from dpcheck.records import dataclass
+from dpcheck.records import Frozen, dataclass, replace
 from dpcheck.source import Span
 
 INFINITE: Final = 1 << 30
@@ -36,7 +36,7 @@ class Ways:
     broken: Counts = None
 
 
-class Exits(NamedTuple):
+class Exits(Frozen):
     """The nodes that `stop` and `break` go to, and the steps that a captured output becomes."""
 
     stop: int
@@ -162,7 +162,7 @@ def left_by_break(body: Sequence[Step]) -> Step:
     """Return a loop with a `break`, which goes on behind it, or its rounds written out."""
 
     def build(builder: Builder, following: int, exits: Exits) -> int:
-        return builder.sequence(body, following, exits._replace(break_=following))
+        return builder.sequence(body, following, replace(exits, break_=following))
 
     ways = _ways(body)
     return Step(build, Ways(_either(ways.through, ways.broken), ways.stopped))

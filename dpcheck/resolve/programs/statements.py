@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Final, NamedTuple, assert_never
+from typing import Final, assert_never
 
 from dpcheck.diagnostics import composition, structure
 from dpcheck.model import program, surface
 from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Var, reads
 from dpcheck.model.offers import fixed_symbol, offer_symbol
 from dpcheck.model.values import SetValue, value_text
-from dpcheck.records import dataclass
+from dpcheck.records import Frozen, dataclass
 from dpcheck.resolve.expressions import expressions, signatures
 from dpcheck.resolve.expressions.params import wrong_value
 from dpcheck.resolve.names.scopes import (
@@ -492,19 +492,19 @@ class _Walk(Locals):
         steps: list[Step] = []
         start, before, n_left = self.size.n_steps, self.missing, len(self.left[-1])
         self.missing = None if before is None else dict(before)
-        for i, (inner, first, is_earlier) in enumerate(rounds):
+        for i, each in enumerate(rounds):
             here = self.missing
             if here is None:
                 break
-            if is_earlier is None:
-                steps += [*first, *body(inner)]
+            if each.is_earlier is None:
+                steps += [*each.first, *body(each.scope)]
             else:
-                place = is_earlier.span
+                place = each.is_earlier.span
                 self.missing = turned(here, place, "when no earlier element equals this")
-                round_ = [*first, *body(inner)]
+                round_ = [*each.first, *body(each.scope)]
                 skipped = turned(here, place, "when an earlier element equals this")
                 self.missing = merged(here, self.missing, skipped)
-                steps.append(choice(is_earlier, (), round_, place))
+                steps.append(choice(each.is_earlier, (), round_, place))
             self.size.count_rounds(start, i + 1)
             if i == 0 and n_rounds > 1 and self.size.is_too_long(start, n_rounds):
                 self.missing = before
@@ -558,7 +558,7 @@ class _Walk(Locals):
 # --- small questions -----------------------------------------------------------------------
 
 
-class _Round(NamedTuple):
+class _Round(Frozen):
     """A round written out: its scope, the steps before the body, and when it is left out."""
 
     scope: Scope
