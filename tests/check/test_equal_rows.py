@@ -61,6 +61,22 @@ def test_rows_are_of_one_class_exactly_if_they_are_equal(bits, width, seed):
         assert [k == found[i] for k in found.tolist()] == [other == row for other in exact]
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_a_pair_of_rows_stands_for_the_pairs_with_the_same_rows(seed):
+    rng = Random(seed)
+    rows = random_rows(rng, 8, 3, n_scales=2)
+    exact = [{k: Fraction(w, sum(row.values())) for k, w in row.items()} for row in rows]
+    pairs = [(i, j) for i in range(len(rows)) for j in range(i)] or [(0, 0)]
+    rng.shuffle(pairs)
+    found, is_turned = PairedRows(table_of(rows, 3), np.array(pairs)).representatives()
+    for (i, j), one, turned in zip(pairs, found.tolist(), is_turned.tolist(), strict=True):
+        if exact[i] == exact[j]:
+            assert one == -1
+            continue
+        first, second = pairs[one][::-1] if turned else pairs[one]
+        assert (exact[first], exact[second]) == (exact[i], exact[j])
+
+
 def test_rows_that_differ_in_one_unit_of_a_hundred_bits_are_told_apart():
     most = 2**100
     rows = [{0: most, 1: most}, {0: most + 1, 1: most - 1}, {0: 1, 1: 1}, {0: 2 * most}]

@@ -67,14 +67,13 @@ class PairedRows:
 
         A pair of equal rows is not in the blocks: -1 stands for it.
         """
-        chosen, classes = self._class_pairs, self._classes[self.pairs]
-        low, high = classes.min(axis=1), classes.max(axis=1)
-        keys = low * (int(self._classes.max(initial=0)) + 1) + high
+        chosen, keys, classes = self._class_pairs, self._keys, self._classes[self.pairs]
         found = np.full(len(keys), -1, np.int64)
         if len(chosen):
             order = chosen[np.argsort(keys[chosen])]
             places = np.searchsorted(keys[order], keys)
-            found = np.where(low == high, -1, order[np.minimum(places, len(order) - 1)])
+            are_equal = classes[:, 0] == classes[:, 1]
+            found = np.where(are_equal, -1, order[np.minimum(places, len(order) - 1)])
         return found, np.asarray(classes[:, 0] != classes[found, 0], np.bool_)
 
     def block_of(self, gap: EventGap) -> Block:
@@ -184,11 +183,16 @@ class PairedRows:
             return np.arange(len(self.pairs))
         classes = self._classes[self.pairs]
         different = marked(classes[:, 0] != classes[:, 1])
-        left, right = classes[different].T
-        low, high = np.minimum(left, right), np.maximum(left, right)
-        keys = low * (int(self._classes.max(initial=0)) + 1) + high
-        order = np.argsort(keys, kind="stable")
-        return different[np.sort(order[are_first(keys[order])])]
+        order = different[np.argsort(self._keys[different], kind="stable")]
+        return np.sort(order[are_first(self._keys[order])])
+
+    @cached_property
+    def _keys(self) -> IntArray:
+        """A number for each pair of classes, in whichever order, [n_pairs]."""
+        classes = self._classes[self.pairs]
+        low, high = classes.min(axis=1), classes.max(axis=1)
+        keys: IntArray = low * (int(self._classes.max(initial=0)) + 1) + high
+        return keys
 
     @cached_property
     def _kept_blocks(self) -> list[Block]:
