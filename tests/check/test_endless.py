@@ -19,6 +19,7 @@ from dpcheck.check.values.exp_factor import ExpFactor
 from dpcheck.check.values.verdicts import Value, Violated
 from dpcheck.exact import divide
 from dpcheck.limits import Limits
+from tests.chains import built_chain
 from tests.check.building import mechanism_chain, random_mechanisms
 from tests.check.claims import compare, compute, delta, dp, epsilon, fraction, ln, outcome
 from tests.checking import called, check_text, verdicts
@@ -390,6 +391,41 @@ def test_an_analyst_who_chooses_for_ever_is_bounded_too():
     check   biased: dp(1, 1/2)
     """
     assert check_text(text)["ok"]
+
+
+def test_an_analyst_who_may_wait_for_ever_need_not():
+    # Whoever asks at once learns 1/3; who tosses a coin before each question, 2/9 in all.
+    text = """
+    mechanism m {
+      input x in 0..1
+      adjacent all
+      going := 1
+      while going = 1 {
+        query c in 0..1
+        if c = 0 { going ~ uniform(0..1) output going }
+        else { y ~ bernoulli((1 + x)/3) output y going := 0 }
+      }
+    }
+    refute m: delta(0) <= 1/4
+    check  m: dp(0, 1/3)
+    """
+    assert check_text(text)["ok"]
+
+
+@pytest.mark.parametrize("likely", [0, 1])
+def test_a_ratio_that_falls_along_a_cycle_grows_from_the_other_side(likely):
+    text = f"""
+    mechanism m {{
+      input x in 0..1
+      adjacent all
+      y := true
+      while y {{ output 0 y ~ bernoulli(if x = {likely} then 2/3 else 1/3) }}
+    }}
+    """
+    chain = built_chain(text, "m")
+    found = EndlessPrefixes(chain, chain.neighbors.pairs, Limits()).growth(Limits())
+    assert found.is_forward == (likely == 0)
+    assert divide(*found.factor) == 2
 
 
 @pytest.mark.parametrize("rounds", [0, 1])

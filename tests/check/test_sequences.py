@@ -271,3 +271,20 @@ def test_equal_rows_over_other_denominators_are_one_class():
       check m: epsilon = 0
     """
     assert verdicts(check_text(text)) == ["holds"]
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_prefixes_do_not_tell_whether_a_run_is_certain_to_stop_next(depth):
+    text = """
+    mechanism m {
+      input x in 0..1
+      adjacent all
+      if x = 0 { ends ~ uniform(0..1) } else { ends := 2 }
+      output a
+      if ends = 2 { ends ~ uniform(0..1) }
+      if ends = 1 { stop }
+      while true { output b }
+    }
+    """
+    first, second = rows_by_sequence(built_chain(text, "m"), depth=depth)
+    assert first == second
