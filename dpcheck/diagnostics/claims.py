@@ -35,7 +35,7 @@ class QuantityInFormula(Mistake, code="DP602"):
     quantity: str
 
     title_text = "`{self.quantity}` cannot be part of a larger formula"
-    help_text = "make it a claim of its own"
+    help_text = "make it a claim of its own; `refute` claims its opposite"
     explanation = """\
 `dp(...)`, `epsilon`, `delta(...)` and `P=? [...]` are about the whole mechanism. One of them alone,
 compared with a bound where it is a quantity, is a claim; they are not combined with others.
@@ -87,11 +87,17 @@ Right: compute survey: epsilon
 
 
 class NotABudget(Mistake, code="DP605"):
-    """A budget that is none: negative, or no sum of a rational number and logarithms."""
+    """A budget that is none: negative, or no sum of a rational number and logarithms.
+
+    `exponent` is the ε where e^ε is written.
+    """
 
     value: str
+    exponent: str | None = None
 
     title_text = "{short.value} is not a privacy budget"
+    help_text = "a budget is the ε of e^ε: write `{self.exponent}`"
+    help_otherwise = "a budget is at least 0, such as `ln 3` or `1/2`"
     explanation = """\
 A budget is a number of the form r + m*ln a + ..., with rational r, m and a > 0, and at least 0:
 `ln 3`, `1/2`, `2*ln 2 + 1`.
@@ -241,8 +247,10 @@ class WordTaken(Mistake, code="DP612"):
 
     quantity: str
     usage: str
+    example: str | None = None
 
     title_text = "`{self.quantity}` is written {self.usage}"
+    help_text = "write `{self.example}`"
     explanation = """\
 The whole-mechanism claims and quantities are `dp(e)`, `dp(e, d)`, `epsilon`, `epsilon(d)` and
 `delta(e)`.

@@ -11,12 +11,15 @@ class WrongKind(Mistake, code="DP401"):
     """An operand whose kind is surely wrong.
 
     `others` are places that show why.
+    `edit` is what to write, where that is known.
     """
 
     needed: str
     found: str
-    others: tuple[tuple[Span, str], ...]
+    others: tuple[tuple[Span, str], ...] = ()
+    edit: str | None = None
 
+    help_text = "write `{self.edit}`"
     title_text = "{self.needed} is needed here, not {self.found}"
     explanation = """\
 Every operation needs values of certain kinds: arithmetic and `<` need numbers or budgets, `&` and
@@ -31,7 +34,8 @@ Right: input x in {pos, neg}   ...   y := if x = pos then 1 else 0
     def labels(self) -> tuple[Label, ...]:
         assert self.span is not None, "operands have places"
         others = (Label(span, text) for span, text in self.others if span != self.span)
-        return (Label(self.span, f"this is {self.found}"), *others)
+        what = "this is" if self.edit is None else "this is computed of"
+        return (Label(self.span, f"{what} {self.found}"), *others)
 
 
 class NotConstant(Mistake, code="DP402"):
@@ -66,7 +70,9 @@ class WrongNumberOfArguments(Mistake, code="DP403"):
     least: int
     most: int | None
     given: int
+    edit: str | None = None
 
+    help_text = "{self.edit}"
     explanation = """\
 A function, a distribution or a built-in takes as many arguments as it has parameters.
 

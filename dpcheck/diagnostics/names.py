@@ -5,19 +5,14 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from dpcheck.diagnostics.mistakes import Label, Mistake
+from dpcheck.diagnostics.mistakes import CODE, Label, Mistake, listed
 from dpcheck.model.distributions import DISTRIBUTIONS
+from dpcheck.model.words import BEFORE_OPERANDS
 from dpcheck.source import Span
 
 
 def _meant(candidate: str | None) -> str | None:
     return None if candidate is None else f"did you mean `{candidate}`?"
-
-
-_NOT_YET = {
-    "integers": "only an `input` or `public` may be any integer; give this a set `lo..hi`",
-    "outputs": "the number of outputs is not supported yet: ask `P=? [ X X !stopped ]`",
-}
 
 
 _NAMES_ELSEWHERE = {
@@ -31,6 +26,8 @@ _NAMES_ELSEWHERE = {
     "Bool": "write `{false, true}`",
     **dict.fromkeys(["int", "integer", "Int", "nat", "ℤ", "ℕ"], "a set is finite here: `0..10`"),
     **dict.fromkeys(["float", "double", "real", "ℝ"], "a set is finite here: `{0, 1/2, 1}`"),
+    "integers": "only an `input` or `public` may be any integer; give this a set `lo..hi`",
+    "outputs": "only E reads the number of outputs; ask `P=? [ X X !stopped ]`",
     "e": "a power of e is written `exp(x)`",
     "null": "an output that says nothing is a symbol: `output none`",
     "None": "an output that says nothing is a symbol: `output none`",
@@ -48,13 +45,14 @@ class UnknownName(Mistake, code="DP301"):
 
     `similar` is a known one that looks like it.
     `may_be_symbol`: it is a whole value, such as what is assigned, compared or put into a set.
-    `inputs`: in `adjacent`, what neighbors are told apart by.
+    `known`: in `adjacent` and in claims, the `reader`, all that is read there.
     """
 
     name: str
     similar: str | None
     may_be_symbol: bool = False
-    inputs: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+    reader: str = "`adjacent`"
 
     title_text = "unknown name `{self.name}`"
     explanation = """\
@@ -88,13 +86,13 @@ Right: y := "Y"                      y ~ uniform({"Y", "N"})
             return f"write `{base}^{unicodedata.normalize('NFKC', self.name[len(base) :])}`"
         if self.span is not None and re.search(r"(^|\s)--\s", _before(self.span)):
             return "comments start with `#`, not with `--`"
-        if self.name in ("integers", "outputs"):
-            return _NOT_YET[self.name]
         symbol = f'a symbol, which stands for itself, is written `"{self.name}"`'
-        if self.inputs and self.similar is None:
-            known = ", ".join(f"`{name}`" for name in self.inputs)
-            relates = f"`adjacent` relates inputs ({known}), not what is drawn or assigned later"
-            return f"{relates}; {symbol}" if self.may_be_symbol else relates
+        if self.known and self.similar is None:
+            known = listed(self.known, "and", CODE)
+            reads = f"{self.reader} reads {known}, not what is drawn or assigned"
+            return f"{reads}; {symbol}" if self.may_be_symbol else reads
+        if not self.may_be_symbol and self.similar is None and self.reader == "a claim":
+            return f"declare it, as in `const {self.name} = 1`"
         if not self.may_be_symbol:
             return _meant(self.similar)
         if self.similar is None:
@@ -187,6 +185,7 @@ _FUNCTIONS_ELSEWHERE = {
         "distances are `abs(x - x')`, `hamming(x, x')`, `l1(x, x')` and `linf(x, x')`",
     ),
     "round": "it is `floor(x + 1/2)`",
+    **{word: f"write `{sign}`" for word, sign in BEFORE_OPERANDS.items()},
     "sqrt": "roots have no exact value; compare squares, or raise to a power, as in `x^2`",
 }
 
@@ -399,4 +398,21 @@ same, whatever `b` is.
 
 Wrong: b ~ bernoulli(1/3)   output bb
 Right: b ~ bernoulli(1/3)   output b
+"""
+
+
+class AbsentSymbol(Mistake, code="DP314", severity="warning"):
+    """A symbol in quotes, in a claim about a mechanism that has no such value."""
+
+    name: str
+    similar: str | None
+
+    title_text = 'nothing that is declared is ever the symbol `"{self.name}"`'
+    help_text = 'did you mean `"{self.similar}"`?'
+    explanation = """\
+In quotes a name is a symbol wherever it stands. No input of the mechanism has this one as a value,
+and no statement names it, so it is never output: a claim about it may hold, and says nothing.
+
+Wrong: output top   ...   check m: P<=1/2 [ X "tpo" ]
+Right: output top   ...   check m: P<=1/2 [ X top ]
 """

@@ -172,11 +172,17 @@ Wrong:  x := 2 ^ (10 ^ 10)"""
 class NoExactValue(WhatFails, code="DP209"):
     """An operation without an exact value."""
 
+    help_text = "exact are rational numbers, such as `7/10`, and `exp` of them, such as `exp(-1/3)`"
     explanation = """\
 The operation has no exact value in the rational numbers, in ℚ(e^r), or among the budgets.
 
-Wrong:  p := 2 ^ (1/2)
-Right:  p := 2 ^ 3"""
+Wrong:  p := 2 ^ (1/2)         p := exp(-ln(2)/2)
+Right:  p := 2 ^ 3             p := exp(-1/3)"""
+
+    @property
+    def title(self) -> str:
+        assert self.span is not None, "operations have places"
+        return f"`{shortened(' '.join(self.span.text.split()))}` has no exact value: {self.what}"
 
 
 class BadParameter(WhatFails, code="DP210"):

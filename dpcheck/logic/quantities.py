@@ -14,20 +14,21 @@ from dpcheck.records import dataclass
 
 @dataclass(frozen=True)
 class Parameter:
-    """An argument: its name in the usage, what it may be, and what a mistake calls it.
+    """An argument: its name in the usage, what it may be, an example, what a mistake calls it.
 
     A quantity reads an argument of the kind `written` itself.
     """
 
     name: str
     kind: Literal["budget", "probability", "order", "digits", "written"]
+    example: str = ""
     title: str = ""
 
 
-DELTA: Final = Parameter("delta", "probability", "δ")
-EPSILON: Final = Parameter("epsilon", "budget")
-PRIOR: Final = Parameter("prior", "probability", "a prior")
-DIGITS: Final = Parameter("digits", "digits", "the number of digits")
+DELTA: Final = Parameter("delta", "probability", "1/100", "δ")
+EPSILON: Final = Parameter("epsilon", "budget", "ln 2")
+PRIOR: Final = Parameter("prior", "probability", "1/2", "a prior")
+DIGITS: Final = Parameter("digits", "digits", "20", "the number of digits")
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ _ROWS: Final = (
         "renyi",
         "losses",
         "budget",
-        (Parameter("order", "order", "the order of `renyi`"), DIGITS),
+        (Parameter("order", "order", "2", "the order of `renyi`"), DIGITS),
         n_required=1,
         may_be_infinite=True,
         overview=("renyi(2)", "renyi(2)"),
@@ -87,7 +88,7 @@ _ROWS: Final = (
     QuantityWord(
         "tradeoff",
         "losses",
-        parameters=(Parameter("type_one", "probability", "the type I error"),),
+        parameters=(Parameter("type_one", "probability", "1/10", "the type I error"),),
         one_value="tradeoff(type_one)",
         usage_text="`tradeoff(type_one)`, or `tradeoff` for the whole curve",
     ),
@@ -110,7 +111,7 @@ _ROWS: Final = (
         parameters=(
             Parameter("output(i)", "written"),
             Parameter("value", "written"),
-            Parameter("beta", "written", "β"),
+            Parameter("beta", "written", "1/20", "β"),
         ),
         n_required=2,
         may_be_infinite=True,

@@ -7,6 +7,7 @@ that is small. `explore` turns them into a `Chain`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
@@ -370,6 +371,17 @@ class Mechanism:
     def has_fixed_queries(self) -> bool:
         """Return whether an analyst has chosen anything beforehand."""
         return any(isinstance(node, Output) and node.query == "fixed" for node in self.nodes)
+
+    @property
+    def locals(self) -> frozenset[str]:
+        """The names that it assigns, as the text has them, and those of mechanisms it runs."""
+        cells = (cell for node in self.nodes for cell in written(node))
+        return frozenset(re.sub(r"^.*\.|[\[#].*$", "", cell) for cell in cells)
+
+    def shows_only(self, name: str) -> bool:
+        """Return whether every output is the variable of that name."""
+        shown = (node.value for node in self.nodes if isinstance(node, Output))
+        return {getattr(value, "name", None) for value in shown} == {name}
 
     @property
     def choices(self) -> frozenset[str]:

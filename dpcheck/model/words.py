@@ -35,3 +35,12 @@ def word_text(name: str) -> str:
     ('top', '"a, b"', '"diverged"')
     """
     return name if is_plain(name) and name not in ("stopped", "diverged") else f'"{name}"'
+
+
+BEFORE_OPERANDS: Final = {
+    "not": "!",
+    "next": "X",
+    **dict.fromkeys(["eventually", "finally"], "F"),
+    **dict.fromkeys(["always", "globally", "henceforth"], "G"),
+}
+"""Words that other languages have for what stands before an operand."""

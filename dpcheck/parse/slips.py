@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from dpcheck.diagnostics import syntax
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.logic.quantities import QUANTITIES
 from dpcheck.model.distributions import DISTRIBUTIONS
+from dpcheck.model.words import BEFORE_OPERANDS
 from dpcheck.parse.tokens import (
     BLOCK_HEADS,
     CLOSER_OF,
@@ -104,8 +105,10 @@ IN_A_BLOCK = {
 
 BETWEEN_OPERANDS = {
     "and": "&", "or": "|", "implies": "=>", "iff": "=", "xor": "!=", "equals": "=", "to": "..",
+    "until": "U", "unless": "W", "releases": "R",
 }
 TYPES = frozenset({"int", "integer", "float", "double", "real", "bool", "boolean", "str", "string"})
+GIVEN = frozenset({",", "with", "where", "given", "using", "for", "when", "if"})
 SATISFIES = frozenset({"satisfies", "is", "has", "fulfills", "ensures"})
 ELSE_IF = frozenset({"elif", "elsif", "elseif"})
 CLAIM_WORDS = frozenset({*QUANTITIES, "P", "D"})
@@ -115,7 +118,6 @@ POLICY_WORDS = {
     **dict.fromkeys(["reflected", "mirrored"], "folded"),
     **dict.fromkeys(["renormalized", "restricted", "rejected"], "conditioned"),
 }
-NORMS = {"_1": "l1", "_inf": "linf", "_infty": "linf", "_∞": "linf", "_0": "hamming"}
 # fmt: on
 
 LINE_WORDS = STATEMENT_WORDS - BLOCK_HEADS
@@ -137,11 +139,11 @@ def slips_in(tokens: list[Token], source: SourceText, near: list[int]) -> list[S
     found: list[Slip] = []
     edited: list[tuple[int, int]] = []
     for i, token in enumerate(tokens[:-1]):
-        if token.type not in _RULES or reader.item_of(token.start) not in wanted:
+        if reader.item_of(token.start) not in wanted:
             continue
         if len(found) == MOST_SLIPS or reader.is_long_line(i):
             continue
-        for rule in _RULES.get(token.type, ()):
+        for rule in _RULES.get(token.type, (_as_elsewhere,)):
             slip = rule(reader, i)
             if slip is None:
                 continue
@@ -309,61 +311,35 @@ def _first_word(r: _Reader, i: int) -> Slip | None:
     return r.slip(i, i, r.put(i, meant)) if meant else None
 
 
-def _else_if(r: _Reader, i: int) -> Slip | None:
-    """`elif` is `else if`."""
-    return r.slip(i, i, r.put(i, "else if")) if r.text(i) in ELSE_IF else None
-
-
 def _operator_word(r: _Reader, i: int) -> Slip | None:
-    """Words: `a and b` is `a & b`; `not a` is `!a`; `x not in S` is `!(x in S)`."""
+    """Words: `a and b` is `a & b`; `not a` is `!a`; `next a` is `X a`."""
     word = r.text(i).lower()
     ends = r.ends_operand(i - 1) and not r.is_first[i]
     ends = ends and r.text(i - 1).lower() not in BETWEEN_OPERANDS
     if word in BETWEEN_OPERANDS and ends and r.type(i + 1) in OPERANDS | PREFIXES:
-        return r.slip(i, i, r.put(i, BETWEEN_OPERANDS[word]))
-    if word != "not":
-        return None
-    if not ends and r.type(i + 1) in OPERANDS | PREFIXES and not r.is_first[i + 1]:
-        return r.slip(i, i, Edit(r.tokens[i].start, r.tokens[i + 1].start, "!"))
-    if ends and r.type(i + 1) == "IN":
-        left = i - 1
-        while r.ends_operand(left - 1) or r.type(left) in CLOSERS:
-            left = r.partners.get(left, left) if r.type(left) in CLOSERS else left - 1
-        right = i + 2
-        right = r.partners.get(right, right)
-        while r.type(right + 1) in ("DOTS", "PLUS", "MINUS", "STAR") or r.type(right) == "DOTS":
-            right += 1
-        edits = r.before(left, "!("), r.put(i, "in", i + 1), r.after(right, ")")
-        return r.slip(left, right, *edits)
+        claim = _next_claim(r, i)
+        why = "because quantities are claims of their own" if claim else ""
+        return r.slip(i, i, r.put(i, claim or BETWEEN_OPERANDS[word]), why=why)
+    is_before = not ends and r.type(i + 1) in OPERANDS | PREFIXES and not r.is_first[i + 1]
+    is_formula = r.type(r.line_firsts[i]) in QUESTION_WORDS and r.type(i + 1) != "OPEN"
+    if is_before and word in BEFORE_OPERANDS and (word == "not" or is_formula):
+        after = r.tokens[i + 1].start if word == "not" else r.tokens[i].end
+        return r.slip(i, i, Edit(r.tokens[i].start, after, BEFORE_OPERANDS[word]))
     return None
 
 
-def _idle_word(r: _Reader, i: int) -> Slip | None:
-    """`while c do {`, `repeat 3 times {`: the block needs no word before it."""
-    is_idle = r.text(i) in ("do", "times", "begin") and r.type(i + 1) == "OPEN_BRACE"
-    if not is_idle or r.begins_element(i):
+def _next_claim(r: _Reader, i: int) -> str | None:
+    """Return `check m:` for the `and` of `check m: dp(1) and c`: claims of quantities stand alone.
+
+    All of a line of `check` holds if each claim does; of `refute` that is not so.
+    """
+    first = r.line_firsts[i]
+    line = range(first, r.part_ends[i] + 1)
+    colon = next((k for k in line if r.type(k) == "COLON"), i)
+    has_quantity = any(r.text(k) in QUANTITIES for k in line)
+    if r.text(first) != "check" or r.text(i) != "and" or colon == i or not has_quantity:
         return None
-    return r.slip(i - 1, i, r.after(i - 1, "", i))
-
-
-def _logarithm(r: _Reader, i: int) -> Slip | None:
-    """`log 2` is `ln 2`."""
-    is_log = r.text(i) == "log" and r.type(i + 1) in ("NUMBER", "NAME")
-    return r.slip(i, i, r.put(i, "ln")) if is_log and not r.is_first[i + 1] else None
-
-
-def _typed(r: _Reader, i: int) -> Slip | None:
-    """`float eps`, `const int n`, `eps: float`: a name has no type."""
-    word = r.text(i)
-    if word not in TYPES:
-        return None
-    if r.type(i + 1) in NAMES and not r.is_first[i + 1]:
-        is_constant = r.is_first[i] and r.blocks[i] is None
-        word = "const " if is_constant else ""
-        return r.slip(i, i + 1, Edit(r.tokens[i].start, r.tokens[i + 1].start, word))
-    if r.type(i - 1) == "COLON" and r.type(i - 2) in NAMES and r.type(i - 3) != "STATE":
-        return r.slip(i - 2, i, r.after(i - 2, "", i))
-    return None
+    return r.span(first, colon).text
 
 
 def _top_level_constant(r: _Reader, i: int) -> Slip | None:
@@ -384,103 +360,21 @@ def _product(r: _Reader, i: int) -> Slip | None:
     kind = r.type(i)
     if kind != "LN" and r.type(i - 1) != "NUMBER":
         return None
-    if kind in NAMES and (r.type(i + 1) in GOES_ON or _is_word(r, i)):
+    known = AT_TOP_LEVEL.keys() | IN_A_BLOCK.keys() | BETWEEN_OPERANDS.keys() | ELSE_IF
+    if kind in NAMES and (r.type(i + 1) in GOES_ON or r.text(i) in known | {"not", "at"}):
         return None
     if r.type(i - 2) in ("LE", "SLASH") and {r.text(i - 3), r.text(i - 5)} & set("FGU"):
         return None  # a bound of steps
+    bound = i - 1
+    while r.type(bound) in ("NUMBER", "SLASH"):
+        bound -= 1
+    if r.type(bound) in RELATIONS and r.text(bound - 1) == "P":
+        return None
     last = r.partners.get(i, i + (kind == "LN"))
     is_row = any(r.type(k) == "ARROW" for k in range(r.line_firsts[i], i))
     sign = ": " if is_row and kind in NAMES else " * "
     first = i - 3 if is_row and r.type(i - 2) == "SLASH" else i - 1
     return r.slip(first, last, Edit(r.tokens[i - 1].end, r.tokens[i].start, sign))
-
-
-def _is_word(r: _Reader, i: int) -> bool:
-    known = AT_TOP_LEVEL.keys() | IN_A_BLOCK.keys() | BETWEEN_OPERANDS.keys() | ELSE_IF
-    return r.text(i) in known | {"not", "at"}
-
-
-def _assignment(r: _Reader, i: int) -> Slip | None:
-    """`c += 1`, `c++`, `y <- 3`."""
-    name = i - 1
-    if r.type(name) not in NAMES or not r.begins_element(name):
-        return None
-    sign = r.text(i)
-    joined = r.tokens[i].end == r.tokens[i + 1].start
-    if not joined:
-        return None
-    if r.type(i + 1) == "EQ" and sign in "+-*/":
-        return r.slip(i, i + 1, r.put(i, f":= {r.text(name)} {sign}", i + 1))
-    if r.text(i + 1) == sign and sign in "+-":
-        return r.slip(i, i + 1, r.put(i, f":= {r.text(name)} {sign} 1", i + 1))
-    if sign == "<" and r.type(i + 1) == "MINUS":
-        is_dollar = r.text(i + 2) == "$"
-        is_draw = is_dollar or r.text(i + 2) in DRAWN
-        return r.slip(i, i + 1 + is_dollar, r.put(i, "~" if is_draw else ":=", i + 1 + is_dollar))
-    if sign + r.text(i + 1) in ("<~", "~~", ":~"):
-        return r.slip(i, i + 1, r.put(i, "~", i + 1))
-    return None
-
-
-def _percent(r: _Reader, i: int) -> Slip | None:
-    """`75%` is `75/100`."""
-    if r.span(i, i).text == "%" and r.type(i - 1) == "NUMBER" and r.type(i + 1) not in OPERANDS:
-        return r.slip(i - 1, i, r.put(i, "/100"))
-    return None
-
-
-def _bars(r: _Reader, i: int) -> Slip | None:
-    """`|x - x'|` is `abs(x - x')`, and `||x - x'||_1` is `l1(x, x')`."""
-    if r.ends_operand(i - 1) and not (r.type(i - 1) in NAMES and r.is_first[i - 1]):
-        return None
-    bar = r.span(i, i).text
-    end = r.part_ends[i]
-    for j in range(i + 1, end + 1):
-        if r.span(j, j).text == bar and r.ends_operand(j - 1):
-            break
-    else:
-        return None
-    if bar == "|":
-        return r.slip(i, j, r.put(i, "abs("), r.put(j, ")"))
-    norm = NORMS.get(r.text(j + 1))
-    minus = [k for k in range(i, j) if r.type(k) == "MINUS"]
-    if norm is None or len(minus) != 1:
-        return None
-    comma = r.after(minus[0] - 1, ",", minus[0])
-    return r.slip(i, j + 1, r.put(i, f"{norm}("), comma, r.put(j, ")", j + 1))
-
-
-def _choice(r: _Reader, i: int) -> Slip | None:
-    """`c ? a : b` is `if c then a else b`."""
-    colon = next((k for k in range(i, r.part_ends[i]) if r.type(k) == "COLON"), None)
-    left = _operand_start(r, i)
-    if colon is None or left is None or not r.ends_operand(i - 1):
-        return None
-    edits = r.before(left, "if "), r.put(i, "then"), r.after(colon - 1, " else", colon)
-    return r.slip(left, r.part_ends[i], *edits)
-
-
-def _choice_behind(r: _Reader, i: int) -> Slip | None:
-    """Python's `a if c else b` is `if c then a else b`."""
-    end = r.part_ends[i]
-    other = next((k for k in range(i, end) if r.type(k) == "ELSE"), None)
-    left = _operand_start(r, i)
-    if other is None or left is None or left == i or r.begins_element(i):
-        return None
-    if any(r.type(k) in ("THEN", "OPEN_BRACE") for k in range(i, other)):
-        return None
-    condition = r.span(i, other - 1).text
-    return r.slip(left, end, r.before(left, f"{condition} then "), r.after(i - 1, "", other - 1))
-
-
-def _operand_start(r: _Reader, i: int) -> int | None:
-    """Return where, on the line, the expression before token i begins."""
-    k = i
-    while not r.is_first[k]:
-        if r.type(k - 1) in OPENERS | {"ASSIGN", "TILDE", "OUTPUT", "COMMA", "COLON"}:
-            return k
-        k = r.partners.get(k - 1, k - 1) if r.type(k - 1) in CLOSERS else k - 1
-    return None
 
 
 # --- sets ----------------------------------------------------------------------------------
@@ -493,9 +387,12 @@ def _brackets(r: _Reader, i: int) -> Slip | None:
     """
     close = r.partners.get(i)
     before = r.type(i - 1)
-    if close == i + 1:
-        return _modality(r, i)
-    if close is None or r.text(i - 2) in ("P", "E") or r.text(i - 1) in ("P", "D", "Pr", "Prob"):
+    if (
+        close is None
+        or close == i + 1
+        or r.text(i - 2) in ("P", "E")
+        or r.text(i - 1) in ("P", "D", "Pr", "Prob")
+    ):
         return None
     inner = [k for k in range(i + 1, close) if r.type(k) in ("COMMA", "DOTS")]
     if before in POLICY_TOKENS | {"IN"}:
@@ -508,65 +405,13 @@ def _brackets(r: _Reader, i: int) -> Slip | None:
             other = f"for all from one to the other, or `{{{items}}}` for these two alone"
             why = "" if before in POLICY_TOKENS else other
             return r.slip(i, close, r.put(i, ""), comma, r.put(close, ""), why=why)
-        if is_range:
-            return r.slip(i, close, r.put(i, ""), r.put(close, ""))
-        return r.slip(i, close, r.put(i, "{"), r.put(close, "}"))
+        opening, closing = ("", "") if is_range else ("{", "}")
+        return r.slip(i, close, r.put(i, opening), r.put(close, closing))
     if r.ends_operand(i - 1) or not inner:
         return None
     if any(r.type(k) == "COLON" for k in range(i, close)):
         return r.slip(i, close, r.put(i, "{"), r.put(close, "}")) if before == "TILDE" else None
     return r.slip(i, close, r.put(i, "("), r.put(close, ")"))
-
-
-def _decimal(r: _Reader, i: int) -> Slip | None:
-    """`.5` is `0.5`."""
-    if r.type(i + 1) != "NUMBER" or r.ends_operand(i - 1):
-        return None
-    return r.slip(i, i + 1, r.before(i, "0"))
-
-
-def _modality(r: _Reader, i: int) -> Slip | None:
-    """`<> a` is `F a`, `[] a` is `G a`, inside of a claim."""
-    if r.ends_operand(i - 1) or r.type(r.line_firsts[i]) not in QUESTION_WORDS:
-        return None
-    box = r.type(i) == "OPEN_BRACKET"
-    if not box and r.span(i, i).text != "<>":
-        return None
-    return r.slip(i, i + box, r.put(i, "G" if box else "F", i + box))
-
-
-def _thousands(r: _Reader, i: int) -> Slip | None:
-    """`1,000,000` is `1000000`."""
-    last = i
-    while r.type(last + 1) == "COMMA" and re.fullmatch(r"\d{3}", r.text(last + 2)):
-        if r.tokens[last + 2].start != r.tokens[last].end + 1:
-            break
-        last += 2
-    if last == i or r.type(i - 1) in OPENERS | {"COMMA"}:
-        return None
-    edits = [Edit(r.tokens[k].start, r.tokens[k].end, "") for k in range(i + 1, last, 2)]
-    return r.slip(i, last, *edits)
-
-
-def _declared_with_colon(r: _Reader, i: int) -> Slip | None:
-    """`input x : 0..3` is `input x in 0..3`; `for i = 1..3` is `for i in 1..3`."""
-    if r.type(i - 2) in ("INPUT", "PUBLIC", "FOR") and r.type(i - 1) in NAMES:
-        if r.tokens[i - 1].end < r.tokens[i].start:
-            return r.slip(i, i, r.put(i, "in"))
-        return r.slip(i - 1, i, r.after(i - 1, " in", i))
-    is_range = r.type(i - 2) == "IN" and r.type(i - 1) == r.type(i + 1) == "NUMBER"
-    return r.slip(i - 1, i + 1, r.put(i, "..")) if is_range else None
-
-
-def _policy_call(r: _Reader, i: int) -> Slip | None:
-    """`clamped(0, 3)` is `clamped 0..3`."""
-    close = r.partners.get(i)
-    commas = [k for k in range(i, close or i) if r.type(k) == "COMMA"]
-    if r.type(i - 1) not in POLICY_TOKENS or close is None or len(commas) != 1:
-        return None
-    opening = Edit(r.tokens[i - 1].end, r.tokens[i].end, " ")
-    dots = Edit(r.tokens[commas[0]].start, r.tokens[commas[0] + 1].start, "..")
-    return r.slip(i - 1, close, opening, dots, r.put(close, ""))
 
 
 # --- blocks --------------------------------------------------------------------------------
@@ -597,32 +442,6 @@ def _indented_block(r: _Reader, i: int) -> Slip | None:
     last_line = r.lines[after - 1]
     mistake = syntax.IndentedBlock(r.span(i, i), r.text(head), last_line)
     return Slip(mistake, (colon, r.after(after - 1, "\n}")))
-
-
-def _block_without_braces(r: _Reader, i: int) -> Slip | None:
-    """`if c output a`, `if c then output a`, `else output b`."""
-    first = i - 1 if r.type(i - 1) == "ELSE" else i
-    if not r.begins_element(first):
-        return None
-    end = r.part_ends[i]
-    for k in range(i + 1, end + 1):
-        if r.type(k) in ("OPEN_BRACE", "COLON"):
-            return None
-        if r.type(k) == "THEN" or _is_statement(r, k):
-            break
-    else:
-        return None
-    last = next((m - 1 for m in range(k, end + 1) if r.type(m) == "ELSE"), end)
-    first = k + 1 if r.type(k) == "THEN" else k
-    if r.type(first) == "OPEN_BRACE":
-        return r.slip(i, k, r.after(k - 1, "", k))
-    if not _is_statement(r, first):
-        return None
-    opening = Edit(r.tokens[k].start, r.tokens[first].start, "{ ")
-    edits = [opening, r.after(last, " }")]
-    if last < end and r.type(last + 2) != "OPEN_BRACE":
-        edits += r.after(last + 1, " {"), r.after(end, " }")
-    return r.slip(i, end, *edits)
 
 
 def _is_statement(r: _Reader, i: int) -> bool:
@@ -667,48 +486,14 @@ def _inner_item(r: _Reader, i: int) -> Slip | None:
     return Slip(mistake, (Edit(start, end, ""), *moved))
 
 
-def _import_from(r: _Reader, i: int) -> Slip | None:
-    """`from std import survey` is `import std.survey`."""
-    if r.text(i) != "from" or r.type(i + 2) != "IMPORT" or r.type(i + 3) not in NAMES:
-        return None
-    return r.slip(i, i + 3, r.put(i, f"import {r.text(i + 1)}.{r.text(i + 3)}", i + 3))
-
-
-def _constant_without_sign(r: _Reader, i: int) -> Slip | None:
-    """`const n 3` is `const n = 3`."""
-    if r.type(i - 1) in NAMES and r.type(i - 2) == "CONST":
-        return r.slip(i - 1, i, r.after(i - 1, " ="))
-    return None
-
-
-def _for_all(r: _Reader, i: int) -> Slip | None:
-    """`forall k in S: check ...` is `for k in S { check ... }`."""
-    return r.slip(i, i, r.put(i, "for")) if r.is_first[i] and r.type(i + 2) == "IN" else None
-
-
-def _loop_of_c(r: _Reader, i: int) -> Slip | None:
-    """`for (i = 0; i < 3; i++)` and `for each i in S`."""
-    if r.text(i + 1) == "each":
-        return r.slip(i, i + 1, r.after(i, "", i + 1))
-    close = r.partners.get(i + 1)
-    if r.type(i + 1) != "OPEN" or close is None:
-        return None
-    if r.type(i + 3) == "IN":
-        return r.slip(i, close, r.put(i + 1, ""), r.put(close, ""))
-    head = r.span(i + 1, close).text
-    shape = r"\((?:int )?\s*(\w+)\s*:?=\s*([^;]+?)\s*;\s*\1\s*(<=?)\s*([^;]+?)\s*;[^;]*\)"
-    match = re.fullmatch(shape, head)
-    if match is None:
-        return None
-    name, low, sign, high = match.groups()
-    high += "" if sign == "<=" else " - 1"
-    return r.slip(i, close, r.put(i + 1, f"{name} in {low}..{high}", close))
-
-
 def _output(r: _Reader, i: int) -> Slip | None:
-    """`output x, y` is `output (x, y)`; `output = x` and `output := x` are `output x`."""
+    """`output x, y` is `output (x, y)`; `output = x` is `output x`; `output ~ d` needs a name."""
     if r.blocks[i] is None or not r.begins_element(i):
         return None
+    if r.type(i + 1) == "TILDE":
+        taken = {token.text for token in r.tokens}
+        name = next(name for name in ("y", "z", "shown", "what_is_shown") if name not in taken)
+        return r.slip(i, r.part_ends[i], r.put(i, name), r.after(r.part_ends[i], f" output {name}"))
     if r.type(i + 1) in ("EQ", "ASSIGN"):
         return r.slip(i, i + 1, r.after(i, "", i + 1))
     end = r.part_ends[i]
@@ -731,9 +516,6 @@ def _question(r: _Reader, i: int) -> Slip | None:
         return None if name is None else r.slip(i, start, r.after(start - 1, f" {name}"))
     if r.type(start) not in NAMES | {"P", "D"}:
         return None
-    reversed_ = _reversed_question(r, start)
-    if reversed_ is not None:
-        return reversed_
     end = start
     if r.type(end + 1) == "OPEN":
         end = r.partners.get(end + 1, end)
@@ -741,8 +523,8 @@ def _question(r: _Reader, i: int) -> Slip | None:
     kind = r.type(after)
     if r.is_first[after] or kind in ("COLON", "AT", END) or r.text(after) == "at":
         return None
-    if kind == "COMMA" and r.type(after + 1) in NAMES and r.type(after + 2) != "COLON":
-        return r.slip(end, after, r.after(end, " at", after))
+    if r.text(after) in GIVEN:
+        return _given(r, end, after)
     if r.text(after) in SATISFIES or kind == "DOT":
         return r.slip(end, after, r.after(end, ":", after))
     if kind == "OR" and r.type(after + 1) == "EQ":
@@ -752,15 +534,22 @@ def _question(r: _Reader, i: int) -> Slip | None:
     return None
 
 
-def _reversed_question(r: _Reader, start: int) -> Slip | None:
-    """`check epsilon = 1 : m` is `check m: epsilon = 1`."""
-    end = r.part_ends[start]
-    if r.text(start) not in CLAIM_WORDS or r.type(end) not in NAMES or r.type(end - 1) != "COLON":
+def _given(r: _Reader, end: int, word: int) -> Slip | None:
+    """`check m, x = 1: c` is `check m at x = 1: c`, and `m with n = 1: c` is `m(n = 1): c`.
+
+    The first names an input, the second a parameter.
+    """
+    first = word + 1
+    colon = next((k for k in range(first, r.part_ends[word]) if r.type(k) == "COLON"), first + 1)
+    is_part = r.type(word) == "FOR" and r.type(first + 1) != "EQ"
+    if r.type(first) not in NAMES or colon == first + 1 or is_part:
         return None
-    if r.type(start + 1) == "COLON":
-        return None
-    claim = r.span(start, end - 2).text
-    return r.slip(start, end, r.put(start, f"{r.text(end)}: {claim}", end))
+    inputs = {r.text(k + 1) for k, one in enumerate(r.tokens) if one.type in ("INPUT", "PUBLIC")}
+    if r.text(first) in inputs or r.type(first + 1) != "EQ":
+        return r.slip(end, word, r.after(end, " at", word))
+    opening = ", " if r.type(end) == "CLOSE" else f"{r.text(end)}("
+    values = r.span(first, colon - 1).text
+    return r.slip(end, colon, r.put(end, f"{opening}{values}):", colon))
 
 
 def _declared(r: _Reader) -> str | None:
@@ -770,95 +559,25 @@ def _declared(r: _Reader) -> str | None:
     return next((r.text(i) for i in heads if r.type(i) in NAMES), None)
 
 
-def _operator_in_tex(r: _Reader, i: int) -> Slip | None:
-    """`D_{ε} [ p ]`, `P_{>=1/2} [ p ]`, `D(ε) [ p ]`, `P>=1/2 ( p )`, `Pmax=? [ p ]`."""
-    word = r.text(i)
-    if word in ("Pmax", "Pmin", "Pr", "Prob") and r.type(i + 1) in RELATIONS:
-        return r.slip(i, i, r.put(i, "P"))
-    if r.type(i + 1) == "OPEN_BRACKET" and word in ("P", "Pr", "Prob"):
-        return _bound_behind(r, i)
-    close = r.partners.get(i + 1)
-    if close is None or r.type(close + 1) not in ("OPEN_BRACKET", "OPEN"):
-        return None
-    if word == "D_" or (word == "D" and r.type(i + 1) in ("OPEN", "OPEN_BRACKET")):
-        return r.slip(i, close, r.put(i, "D{", i + 1), r.put(close, "}"))
-    if word == "P_":
-        return r.slip(i, close, r.put(i, "P", i + 1), r.put(close, ""))
-    return None
-
-
-def _path_in_parentheses(r: _Reader, i: int) -> Slip | None:
-    """`P>=1/2 ( p )`, `D{ln 2} ( p )`: the path stands in brackets."""
-    close = r.partners.get(i)
-    if close is None or r.type(close + 1) == "OPEN_BRACKET":
-        return None
-    opener = r.partners.get(i - 1, -1)
-    is_private = r.type(i - 1) in CLOSERS and r.text(opener - 1) in ("D", "D_")
-    k = i - 1
-    while r.type(k) in ("NUMBER", "NAME", "SLASH", "QUERY"):
-        k -= 1
-    is_probable = k < i - 1 and r.type(k) in RELATIONS and r.text(k - 1) == "P"
-    if not is_private and not is_probable:
-        return None
-    return r.slip(i, close, r.put(i, "["), r.put(close, "]"))
-
-
-def _claim_about_state(r: _Reader, i: int) -> Slip | None:
-    """`check m: s |= c` is `check m at s: c`."""
-    is_entailed = r.type(i + 1) == "EQ" and r.type(i - 1) in NAMES and r.type(i - 2) == "COLON"
-    if not is_entailed or r.type(r.line_firsts[i]) not in QUESTION_WORDS:
-        return None
-    return r.slip(i - 3, i + 1, r.put(i - 2, f" at {r.text(i - 1)}:", i + 1))
-
-
-def _bound_behind(r: _Reader, i: int) -> Slip | None:
-    """`P[ p ] >= 1/2` is `P>=1/2 [ p ]`."""
-    close = r.partners.get(i + 1)
-    if close is None or r.type(close + 1) not in RELATIONS or r.type(close + 2) != "NUMBER":
-        return None
-    last = close + 2
-    last += 2 * (r.type(last + 1) == "SLASH" and r.type(last + 2) == "NUMBER")
-    bound = r.span(close + 1, last).text.replace(" ", "")
-    path = r.span(i + 1, close).text
-    return r.slip(i, last, r.put(i, f"P{bound} {path}", last))
-
-
-def _power_of_target(r: _Reader, i: int) -> Slip | None:
-    """`check m^10: c` is `check compose(m, 10): c`."""
-    if r.type(i - 2) not in QUESTION_WORDS or r.type(i + 1) not in NAMES | {"NUMBER"}:
-        return None
-    return r.slip(i - 1, i + 1, r.put(i - 1, f"compose({r.text(i - 1)}, {r.text(i + 1)})", i + 1))
-
-
-def _policy_word(r: _Reader, i: int) -> Slip | None:
-    """Other policies: `truncated 0..n` is `clamped 0..n`."""
-    meant = POLICY_WORDS.get(r.text(i))
-    if meant is None or r.type(i - 1) != "CLOSE" or r.type(i + 1) in AFTER_A_NAME - {"MINUS"}:
-        return None
-    return r.slip(i, i, r.put(i, meant))
-
-
 # --- chains --------------------------------------------------------------------------------
 
 
-def _initial_state(r: _Reader, i: int) -> Slip | None:
-    """`state s : init` is `state s`, and `init s`."""
-    if r.type(i - 1) != "COLON" or r.type(i - 2) not in NAMES or r.type(i - 3) != "STATE":
+def _empty_adjacent(r: _Reader, i: int) -> Slip | None:
+    """Say what may stand after an `adjacent` of a mechanism with nothing on its line."""
+    brace, after = r.blocks[i], i + 1
+    if brace is None or r.type(r.line_firsts[brace]) != "MECHANISM" or not r.is_first[after]:
         return None
-    return r.slip(i - 3, i, r.put(i - 1, f" init {r.text(i - 2)}", i))
-
-
-def _several_states(r: _Reader, i: int) -> Slip | None:
-    """`states s, t` is `state s state t`."""
-    first = i + 1
-    last = first
-    while r.type(last + 1) == "COMMA" and r.type(last + 2) in NAMES:
-        last += 2
-    is_list = r.text(i) in ("state", "states") and r.type(first) in NAMES and last > first
-    if not is_list or r.type(last + 1) == "COLON":
+    if not (_is_statement(r, after) or r.type(after) in CLOSERS | BLOCK_HEADS | {"INPUT", "VAR"}):
         return None
-    states = [f"state {r.text(k)}" for k in range(first, last + 1, 2)]
-    return r.slip(i, last, r.put(i, " ".join(states), last))
+    example = "all"
+    for k in range(brace, r.partners.get(brace, i)):
+        if r.type(k) == "INPUT" and r.type(k + 3) == "NUMBER":
+            is_array, name = r.type(k + 2) == "OPEN_BRACKET", r.text(k + 1)
+            example = f"linf({name}, {name}') <= 1" if is_array else f"abs({name} - {name}') <= 1"
+            break
+    wanted, edit = "which inputs are neighbors", f"write `adjacent {example}`"
+    mistake = syntax.Unexpected(r.span(i, i), (wanted,), "the end of the line", edit)
+    return Slip(mistake, (r.after(i, " all"),))
 
 
 def _bare_neighbors(r: _Reader, i: int) -> Slip | None:
@@ -871,54 +590,182 @@ def _bare_neighbors(r: _Reader, i: int) -> Slip | None:
 
 def _dash_comment(r: _Reader, i: int) -> Slip | None:
     """`-- a comment`, and `% a comment` at the start of a line."""
-    is_percent = r.span(i, i).text == "%" and r.is_first[i]
-    is_dashes = r.type(i + 1) == "MINUS" and r.tokens[i].end == r.tokens[i + 1].start
     start = r.tokens[i].start
-    spaced = (
-        r.source.text[start + 2 : start + 3].isspace() and not r.source.text[:start][-1:].strip()
-    )
-    if not is_percent and not (is_dashes and spaced):
+    match = re.compile(r"((?<!\S)--(?=\s)|%).*").match(r.source.text, start)
+    if match is None or (match[1] == "%" and not r.is_first[i]):
         return None
-    line_end = start + len(r.source.line(r.lines[i])) - r.column(i) + 1
-    sign = "%" if is_percent else "--"
-    span = Span(r.source, start, start + len(sign))
-    return Slip(syntax.SlashComment(span, sign), (Edit(start, line_end, ""),))
+    place = Span(r.source, start, start + len(match[1]))
+    return Slip(syntax.SlashComment(place, match[1]), (Edit(*match.span(), ""),))
+
+
+_INNER = r"((?:[^()\[\]{}\n]|\([^()\n]*\)|\{[^{}\n]*\}|\[[^\[\]\n]*\])*)"
+"""Text between brackets, with brackets in it."""
+_TYPE = f"(?:{'|'.join(sorted(TYPES))})"
+_DRAWN = f"(?:{'|'.join(sorted(DRAWN))})"
+_CLAIM = f"(?:{'|'.join(sorted(CLAIM_WORDS))})"
+_PROBABILITY = (
+    (r"P(?:max|min|rob|r)(?= *[<>=])", "P"),
+    (rf"P(?:rob|r)? *\[{_INNER}\] *([<>]=?|=) *(\d+(?:/\d+)?)", r"P\2\3 [\1]"),
+    (rf"P_\{{{_INNER}\}}", r"P\1"),
+    (rf"P *([<>]=?|=) *([\w./]+|\?) *\({_INNER}\)(?! *\[)", r"P\1\2 [\3]"),
+)
+_END = r"(?=\s*(?:[\n;}),]|$))"
+_BEFORE = r"(output|:=|~|=|\() *(?!if\b)"
+_TEST = r"((?:(?!then| else )[^\n{}])+?)"
+_CHOICES = (
+    (
+        rf"{_BEFORE}([^?:\n;{{}}(]+?)(?<![=<>]) *\? *([^:\n]+?) *: *([^\n;}}]+?){_END}",
+        r"\1 if \2 then \3 else \4",
+    ),
+    (
+        rf"{_BEFORE}((?:(?! if )[^\n;{{}}(])+?) if {_TEST} else ([^\n;}}]+?){_END}",
+        r"\1 if \3 then \2 else \4",
+    ),
+)
+_STATEMENT = r"((?:output|stop|run|return|print|break|\w+ *(?::=|~))[^\n;{}]*?)"
+_CONDITION = r"((?:(?! then |:)[^\n;{}])+?)"
+_STATES = tuple(
+    (
+        "states? +" + " *, *".join([r"(\w+)"] * n) + r"\b(?! *[:,])",
+        " ".join(rf"state \{k}" for k in range(1, n + 1)),
+    )
+    for n in range(9, 1, -1)
+)
+_NOT_IN = ((r"([\w']+(?:\[\w+\])?) not in (\{[^{}]*\}|[\w.+-]+)", r"!(\1 in \2)"),)
+_LOOP = r"for *\((?:int +)?(\w+) *:?= *([^;\n]+?) *; *\1 *"
+PATTERNS = {
+    "NAME": (
+        (r"el(?:s|se)?if\b", "else if"),
+        (r"(?<=[\w)\]] )(?:do|times|begin) *\{", "{"),
+        (r"log(?= +(?!in\b|mod\b|div\b)\w)", "ln"),
+        (r"from +(\w+) +import +(\w+)", r"import \1.\2"),
+        (r"(\w+) *: *(\w+) *\|=", r"\1 at \2:"),
+        (rf"(?<![^\n]){_TYPE} +(\w+)", r"const \1"),
+        (rf"{_TYPE} +([^\W\d]\w*)", r"\1"),
+        (rf"(?<!state )(\w+) *: *{_TYPE}\b", r"\1"),
+        *((rf"(?<=\) ){word}\b(?= *[-\w(\[])", meant) for word, meant in POLICY_WORDS.items()),
+        (rf"D_ *\{{{_INNER}\}} *[\[(]{_INNER}[\])]", r"D{\1} [\2]"),
+        *_PROBABILITY,
+        *_STATES,
+        *_NOT_IN,
+    ),
+    "PRIMED": _NOT_IN,
+    "OUTPUT": (*_CHOICES, *_NOT_IN),
+    **dict.fromkeys(("ASSIGN", "TILDE", "OPEN"), _CHOICES),
+    "P": _PROBABILITY,
+    "D": (
+        (rf"D *[\[(]{_INNER}[\])] *[\[(]{_INNER}[\])]", r"D{\1} [\2]"),
+        (rf"D *\{{{_INNER}\}} *\({_INNER}\)", r"D{\1} [\2]"),
+    ),
+    "STATE": ((r"state +(\w+) *: *init\b", r"state \1 init \1"), *_STATES),
+    "CONST": ((r"const +(\w+) +(\d\S*)", r"const \1 = \2"),),
+    "NUMBER": (
+        (r"(\d+(?:\.\d+)?) ?%(?! *[\w(\"{])", r"\1/100"),
+        (r"(?<![({\[,])(?<![({\[,] )(\d{1,3}),(\d{3})(?:,(\d{3}))?(?!,?\d)", r"\1\2\3"),
+    ),
+    "IN": ((r"in +(\d+):(\d+)", r"in \1..\2"),),
+    "EQ": ((r"= +([<>])", r"\1="), *_CHOICES),
+    **dict.fromkeys(("LT", "GT", "NOT", "COLON"), ((r"([<>!:]) +=", r"\1="),)),
+    **dict.fromkeys(("INPUT", "PUBLIC"), ((r"(\w+) +(\w+) *[:=](?! *=) *(\S+)", r"\1 \2 in \3"),)),
+    "FOR": (
+        (r"for +each\b", "for"),
+        (r"for +(\w+) *[:=](?! *=) *(\S+)", r"for \1 in \2"),
+        (_LOOP + r"<= *([^;\n]+?) *;[^;{\n]*\)", r"for \1 in \2..\3"),
+        (_LOOP + r"< *([^;\n]+?) *;[^;{\n]*\)", r"for \1 in \2..\3 - 1"),
+        (rf"for *\( *(\w+ +in\b{_INNER})\)", r"for \1"),
+    ),
+    **dict.fromkeys(POLICY_TOKENS, ((r"(\w+) *\(([^,()\n]*), *([^,()\n]*)\)", r"\1 \2..\3"),)),
+    **dict.fromkeys(
+        QUESTION_WORDS,
+        (
+            (r"(\w+) +(\w+)\^(\w+)", r"\1 compose(\2, \3)"),
+            (
+                rf"(\w+) +({_CLAIM}\b *[^:\s][^:\n]*?) *: *(\w+)(?=\s*\n|$)",
+                r"\1 \3: \2",
+            ),
+        ),
+    ),
+}
+"""What a text is elsewhere that begins with a token of a type, and what it is here."""
+
+PATTERNS_OF_STATEMENTS = {
+    "NAME": (
+        (r"(\w+) *([-+*/])= *(\S+)", r"\1 := \1 \2 \3"),
+        (r"(\w+)\+\+", r"\1 := \1 + 1"),
+        (r"(\w+)--(?! )", r"\1 := \1 - 1"),
+        (rf"(\w+) *<- *(?:\$ *(?=\w)|(?={_DRAWN}\b))(\w+)", r"\1 ~ \2"),
+        (r"(\w+) *<- *(\S+)", r"\1 := \2"),
+        (r"(\w+) *(?:<~|~~|:~) *(\S+)", r"\1 ~ \2"),
+    ),
+    "ELSE": ((rf"else +{_STATEMENT} *{_END}", r"else { \1 }"),),
+    "IF": (
+        (rf"if +{_CONDITION} +then *\{{", r"if \1 {"),
+        (
+            rf"if +{_CONDITION} +(?:then +)?{_STATEMENT} +else +{_STATEMENT} *{_END}",
+            r"if \1 { \2 } else { \3 }",
+        ),
+        (rf"if +{_CONDITION} +(?:then +)?{_STATEMENT} *{_END}", r"if \1 { \2 }"),
+    ),
+    "FORALL": ((r"forall(?= +\w+ +in\b)", "for"),),
+}
+"""The same where a statement or an item may begin."""
+
+_NORM = r"(?:\|\||‖)([^|‖\n]+?) *- *([^|‖\n]+?)(?:\|\||‖)"
+PATTERNS_OF_OPERANDS = {
+    "DOT": ((r"\.(\d+)", r"0.\1"),),
+    "NE": ((r"<>(?= *[\w(!])", "F"),),
+    "OPEN_BRACKET": ((r"\[\](?= *[\w(!])", "G"),),
+    "OR": (
+        (_NORM + "_1", r"l1(\1, \2)"),
+        (_NORM + "_(?:inf(?:ty)?|∞)", r"linf(\1, \2)"),
+        (_NORM + "_0", r"hamming(\1, \2)"),
+        (r"\|([^|\n]+)\|", r"abs(\1)"),
+    ),
+}
+"""The same where an operand may begin."""
+
+
+def _as_elsewhere(r: _Reader, i: int) -> Slip | None:
+    """Look for what the tables of patterns know at token i."""
+    kind = r.type(i)
+    patterns = PATTERNS.get(kind, ())
+    if r.begins_element(i):
+        patterns += PATTERNS_OF_STATEMENTS.get(kind, ())
+    if not r.ends_operand(i - 1) or r.is_first[i - 1]:
+        patterns += PATTERNS_OF_OPERANDS.get(kind, ())
+    for pattern, meant in patterns:
+        match = re.compile(pattern).match(r.source.text, r.tokens[i].start)
+        if match:
+            written, place = match.expand(meant), Span(r.source, *match.span())
+            mistake = syntax.ForeignSpelling(place, match[0], written)
+            return Slip(mistake, tuple(_differences(match.start(), match[0], written)))
+    return None
+
+
+def _differences(start: int, found: str, written: str) -> Iterator[Edit]:
+    """Yield the edits from one text to another: what stays keeps its places."""
+    from difflib import SequenceMatcher
+
+    for tag, i, j, k, m in SequenceMatcher(None, found, written, autojunk=False).get_opcodes():
+        if tag != "equal":
+            yield Edit(start + i, start + j, written[k:m])
 
 
 _RULES: dict[str, tuple[Rule, ...]] = {
-    "NAME": (
-        *(_policy_word, _several_states, _import_from, _else_if, _idle_word, _typed, _first_word),
-        *(_operator_word, _logarithm, _product, _top_level_constant, _operator_in_tex),
-    ),
+    "NAME": (*(_as_elsewhere, _first_word, _operator_word, _product, _top_level_constant),),
     "VAR": (_first_word,),
-    "P": (_operator_in_tex,),
-    "D": (_operator_in_tex,),
-    "INIT": (_initial_state,),
-    "STATE": (_several_states,),
-    "CARET": (_power_of_target,),
-    "FORALL": (_for_all,),
     "LN": (_product,),
-    "OPEN": (_policy_call, _path_in_parentheses, _product),
-    "PLUS": (_assignment,),
-    "MINUS": (_dash_comment, _assignment),
-    "STAR": (_assignment,),
-    "SLASH": (_assignment,),
-    "LT": (_assignment,),
-    "TILDE": (_assignment, _bare_neighbors),
-    "MOD": (_dash_comment, _percent),
-    "OR": (_claim_about_state, _bars),
-    "QUERY": (_choice,),
-    "OPEN_BRACKET": (_brackets,),
-    "NUMBER": (_constant_without_sign, _thousands),
-    "COLON": (_indented_block, _declared_with_colon, _assignment),
-    "EQ": (_declared_with_colon,),
-    "NE": (_modality,),
-    "DOT": (_decimal,),
-    "IF": (_block_without_braces, _choice_behind),
-    "ELSE": (_else_alone, _block_without_braces),
-    "FOR": (_loop_of_c,),
-    "OUTPUT": (_output,),
-    **dict.fromkeys(QUESTION_WORDS, (_inner_item, _question)),
-    **dict.fromkeys(("CONST", "FUN", "DIST", "IMPORT"), (_inner_item,)),
+    "OPEN": (_product, _as_elsewhere),
+    "MINUS": (_dash_comment,),
+    "TILDE": (_as_elsewhere, _bare_neighbors),
+    "MOD": (_dash_comment,),
+    "OPEN_BRACKET": (_as_elsewhere, _brackets),
+    "COLON": (_indented_block, _as_elsewhere),
+    "ELSE": (_else_alone, _as_elsewhere),
+    "ADJACENT": (_empty_adjacent,),
+    "OUTPUT": (_as_elsewhere, _output),
+    **dict.fromkeys(QUESTION_WORDS, (_inner_item, _as_elsewhere, _question)),
+    **dict.fromkeys(("FUN", "DIST", "IMPORT"), (_inner_item,)),
+    "CONST": (_inner_item, _as_elsewhere),
 }
-"""The rules by the type of the token at which each looks."""
+"""The rules by the type of the token at which each looks; at others are the patterns alone."""

@@ -586,5 +586,5 @@ def _reader(found: _Resolved, scope: scopes.Scope, loop_values: Mapping[str, Val
         bindings["output"] = scopes.Held(output, "output", declaration.span)
     bindings.update(scope.bindings)
     filled_in.update(loop_values)
-    inside = scopes.Scope(scope.session, scope.file, names, bindings, in_formula=True)
+    inside = scopes.Scope(scope.session, scope.file, names, bindings, about=target)
     return Reader(target, inside, Collected(), filled_in)

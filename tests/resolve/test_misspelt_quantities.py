@@ -57,7 +57,6 @@ def test_words_that_are_written_another_way_are_explained():
     ("hints", "elsewhere_in_texts"),
     [
         (names._NAMES_ELSEWHERE, ()),
-        (names._NOT_YET, ()),
         (names._FUNCTIONS_ELSEWHERE, ()),
         (slips.AT_TOP_LEVEL, ("var",)),  # a statement
         (slips.IN_A_BLOCK, ()),

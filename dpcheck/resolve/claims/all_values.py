@@ -20,6 +20,7 @@ from dpcheck.logic.formulas import is_nested, outermost_numbers
 from dpcheck.model import surface
 from dpcheck.model.evaluation import apply
 from dpcheck.model.program import Mechanism, Part, Target
+from dpcheck.model.surface_text import one_line
 from dpcheck.model.values import Value, value_text
 from dpcheck.records import dataclass, replace
 from dpcheck.resolve.expressions.expressions import interval_ends, is_within
@@ -119,7 +120,8 @@ def _why_not_together(
     for each in asked:
         budget = each.value
         if isinstance(budget, exact.Budget) and budget.offset != 0:
-            return f"the budget {value_text(budget)} has a rational part beside {first}"
+            written = f"not `{one_line(each.span.text)}`"
+            return f"beside {first} a budget is a sum of logarithms, such as `ln 3`, {written}"
     return None
 
 

@@ -18,7 +18,7 @@ from dpcheck.model.evaluation import described
 from dpcheck.model.program import ExplicitChain
 from dpcheck.model.surface_text import written_text
 from dpcheck.resolve.chains import known_member
-from dpcheck.resolve.claims.elsewhere import elsewhere
+from dpcheck.resolve.claims.elsewhere import by_position, elsewhere
 from dpcheck.resolve.claims.formulas import (
     Reader,
     as_number,
@@ -88,8 +88,7 @@ def _has_misspelt_quantity(tree: surface.Expression, reader: Reader) -> bool:
     """
     scope = reader.scope
     sides = tree.operands if isinstance(tree, surface.Comparison) else (tree,)
-    known = {*scope.known_names(), *scope.file.visible, *scope.session.lost_words}
-    known |= {*QUANTITIES, *BUILT_IN, *DISTRIBUTIONS}
+    known = {*QUANTITIES, *BUILT_IN, *DISTRIBUTIONS}
     for side in sides:
         match side:
             case surface.Call(function=surface.Identifier(name=name, span=span)):
@@ -98,7 +97,7 @@ def _has_misspelt_quantity(tree: surface.Expression, reader: Reader) -> bool:
                 is_call = False
             case _:
                 continue
-        if name in known | _labels(reader):
+        if name in known or _is_declared(name, reader):
             continue
         candidate = scope.session.suggestion(name, QUANTITIES)
         if candidate is not None:
@@ -175,7 +174,8 @@ def _arguments(
     given = tree.arguments if isinstance(tree, surface.Call) else ()
     fits = word.n_required <= len(given) <= len(word.parameters)
     if not fits or any(argument.name is not None for argument in given):
-        reader.scope.report(mistakes.WordTaken(tree.span, word.word, word.usage))
+        example = by_position(word.word, given)
+        reader.scope.report(mistakes.WordTaken(tree.span, word.word, word.usage, example))
         return None
     return [argument.value for argument in given]
 

@@ -5,11 +5,12 @@ Only words that the file does not declare are looked at.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.syntax import ForeignSpelling
+from dpcheck.logic.quantities import QUANTITIES
 from dpcheck.model import surface
 
 # fmt: off
@@ -27,6 +28,7 @@ WORDS: Final = {
     **dict.fromkeys(["dp", "adp", "pure_dp", "puredp", "approx_dp", "local_dp", "ldp"], "dp"),
 }
 # fmt: on
+PARAMETERS: Final = {parameter.name for row in QUANTITIES.values() for parameter in row.parameters}
 INFINITE: Final = frozenset({"inf", "infinity", "infty", "oo", "∞"})
 
 
@@ -45,10 +47,9 @@ def elsewhere(
             ):
                 return ForeignSpelling(side.span, side.span.text, "epsilon")
             case surface.Call(function=surface.Identifier(name=name, span=span), arguments=given):
-                word = WORDS.get(name.lower(), name)
-                if given and all(argument.name for argument in given) and not is_known(name):
-                    values = ", ".join(argument.value.span.text for argument in given)
-                    return ForeignSpelling(side.span, side.span.text, f"{word}({values})")
+                written = by_position(WORDS.get(name.lower(), name), given)
+                if written and any(argument.name for argument in given) and not is_known(name):
+                    return ForeignSpelling(side.span, side.span.text, written)
             case surface.Name(name=name, primed=False, quoted=False, span=span):
                 pass
             case _:
@@ -60,7 +61,7 @@ def elsewhere(
 
 
 def _whole_claim(tree: surface.Expression, is_known: Callable[[str], bool]) -> str | None:
-    """Return how a whole claim is written: `(e, d)-dp`, `rdp(a, e)`, `zcdp(e)`, `dp(eps = e)`."""
+    """Return how a whole claim is written: `(e, d)-dp`, `rdp(a, e)`, `zcdp(e)`."""
     match tree:
         case surface.Arithmetic(
             operator="-", left=left, right=surface.Name(name="dp" | "DP" | "Dp" as name)
@@ -69,10 +70,8 @@ def _whole_claim(tree: surface.Expression, is_known: Callable[[str], bool]) -> s
             return f"dp{text}" if isinstance(left, surface.Tuple) else f"dp({text})"
         case surface.Call(function=surface.Identifier(name=name), arguments=arguments):
             word = WORDS.get(name.lower())
-            texts = [argument.value.span.text for argument in arguments]
-            names = {argument.name and argument.name.name for argument in arguments}
-            if word == "dp" and names and names <= {"eps", "epsilon", "delta"}:
-                return f"dp({', '.join(texts)})"
+            ordered = sorted(arguments, key=lambda one: _parameter(one) == "epsilon")
+            texts = [argument.value.span.text for argument in ordered]
             if name.lower() == "renyi" or is_known(name):
                 return None
             if word == "renyi" and len(texts) == 2:
@@ -80,3 +79,43 @@ def _whole_claim(tree: surface.Expression, is_known: Callable[[str], bool]) -> s
             if word == "zcdp" and len(texts) == 1:
                 return f"zcdp <= {texts[0]}"
     return None
+
+
+def for_one_event(
+    tree: surface.Expression, is_known: Callable[[str], bool]
+) -> ForeignSpelling | None:
+    """Return the mistake that `D{e} [ p ]` is written `dp(e) [ p ]`, if it is."""
+    match tree:
+        case surface.Index(surface.Call(surface.Identifier(name), given), (path,)):
+            if WORDS.get(name.lower()) == "dp" and not is_known(name):
+                budget = ", ".join(argument.value.span.text for argument in given)
+                written = f"D{{{budget}}} [ {path.span.text} ]"
+                return ForeignSpelling(tree.span, tree.span.text, written)
+    return None
+
+
+def by_position(word: str, given: Sequence[surface.Argument]) -> str | None:
+    """Return a quantity with arguments as it takes them, an example for each that is missing.
+
+    Names tell the places, and arguments without a known one stand in their order. None if some
+    argument has no place.
+    """
+    row = QUANTITIES.get(word)
+    if row is None:
+        return None
+    named = {_parameter(one): one for one in given if _parameter(one) in PARAMETERS}
+    others = [one for one in given if _parameter(one) not in PARAMETERS]
+    is_short = row.of == "errors" and len(given) < len(row.parameters)
+    texts: list[str] = []
+    for parameter in row.parameters[is_short:]:
+        found = named.pop(parameter.name, None) or (others.pop(0) if others else None)
+        if found is None and len(texts) >= row.n_required and not named:
+            break
+        texts.append(parameter.example if found is None else found.value.span.text)
+    return None if named or others or "" in texts else f"{word}({', '.join(texts)})"
+
+
+def _parameter(argument: surface.Argument) -> str:
+    """Return the name of an argument as it is here, `epsilon` for `eps`; none if it has no name."""
+    name = "" if argument.name is None else argument.name.name
+    return WORDS.get(name.lower(), name)

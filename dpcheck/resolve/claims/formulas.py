@@ -22,6 +22,7 @@ from dpcheck.model.values import Number, SetValue, Symbol, Value, value_text
 from dpcheck.model.words import OPERATOR_WORDS, word_text
 from dpcheck.records import dataclass, field, replace
 from dpcheck.resolve.chains import States, known_member
+from dpcheck.resolve.claims.elsewhere import for_one_event
 from dpcheck.resolve.expressions import expressions
 from dpcheck.resolve.expressions.kinds import BOOLEAN, KindChecker, Kinds, of_value
 from dpcheck.resolve.expressions.params import wrong_value
@@ -300,7 +301,10 @@ def budget(tree: surface.Expression, scope: Scope) -> exact.Budget | None:
     ):
         return known
     if known is None or known.sign() < 0:
-        scope.report(claims.NotABudget(tree.span, value_text(value)))
+        exponent = None
+        if isinstance(tree, surface.Call) and tree.function.name == "exp":
+            exponent = tree.arguments[0].value.span.text
+        scope.report(claims.NotABudget(tree.span, value_text(value), exponent))
         return None
     return known
 
@@ -420,6 +424,10 @@ def _steps(tree: surface.Expression, scope: Scope) -> int | None:
 def _atom(tree: surface.Expression, reader: Reader) -> f.StateFormula | None:
     """Return an atom, or its truth value where that is known."""
     quantity = _quantity_word(tree, reader)
+    event = for_one_event(tree, lambda name: name in reader.scope.file.visible)
+    if event is not None:
+        reader.scope.report(event)
+        return None
     if quantity is not None:
         reader.scope.report(claims.QuantityInFormula(tree.span, quantity))
         return None

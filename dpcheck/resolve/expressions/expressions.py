@@ -20,6 +20,7 @@ from dpcheck.diagnostics import kinds
 from dpcheck.diagnostics.composition import ArgumentByName, TooManyCalls
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.names import (
+    AbsentSymbol,
     ConstantCycle,
     NotAValue,
     OutputOutsideClaim,
@@ -47,6 +48,7 @@ from dpcheck.model.expressions import (
     known_cell,
     reads,
 )
+from dpcheck.model.program import Mechanism
 from dpcheck.model.surface_text import one_line
 from dpcheck.model.values import DistributionName, SetValue, Symbol, Value, value_text
 from dpcheck.resolve.expressions.params import as_param, param_of
@@ -257,6 +259,9 @@ def _strict(
 def _name(tree: surface.Name, scope: scopes.Scope, *, may_be_symbol: bool) -> Expr:
     """Return what a name stands for: binding, constant, or symbol, in this order."""
     if scope.is_symbol(tree):
+        if scope.is_absent(tree.name):
+            candidate = scope.session.suggestion(tree.name, scope.file.symbols)
+            scope.report(AbsentSymbol(tree.span, tree.name, candidate))
         return Const(Symbol(tree.name), tree.span)
     if tree.primed:
         return _primed(tree, scope)
@@ -280,10 +285,17 @@ def _name(tree: surface.Name, scope: scopes.Scope, *, may_be_symbol: bool) -> Ex
 def _report_unknown(tree: surface.Name, scope: scopes.Scope, *, may_be_symbol: bool) -> None:
     """Report a name that means nothing, unless an item with a syntax error may introduce it."""
     if tree.name not in scope.session.lost_words:
-        sinks = ("stopped", "diverged") if scope.in_formula else ()
-        candidate = scope.session.suggestion(tree.name, chain(scope.known_names(), sinks))
+        names = chain(scope.known_names(), ("stopped", "diverged") if scope.about else ())
+        candidate = scope.session.suggestion(tree.name, names)
         inputs = tuple(scope.primed or ())
-        scope.report(UnknownName(tree.span, tree.name, candidate, may_be_symbol, inputs))
+        reader, target = "`adjacent`", scope.about
+        if isinstance(target, Mechanism) and (UnknownName, tree.span) not in scope.session.found:
+            reader, is_local = "a claim", tree.name in target.locals
+            if is_local:
+                candidate = "output" if target.shows_only(tree.name) else None
+            if is_local or (may_be_symbol and scope.is_absent(tree.name)):
+                may_be_symbol, inputs = False, ("output", *(one.name for one in target.inputs))
+        scope.report(UnknownName(tree.span, tree.name, candidate, may_be_symbol, inputs, reader))
 
 
 def _primed(tree: surface.Name, scope: scopes.Scope) -> Expr:
@@ -297,7 +309,7 @@ def _primed(tree: surface.Name, scope: scopes.Scope) -> Expr:
         candidate = scope.session.suggestion(tree.name, scope.primed)
         shown = None if candidate is None else f"{candidate}'"
         inputs = tuple(scope.primed)
-        return refused(UnknownName(tree.span, f"{tree.name}'", shown, inputs=inputs), scope)
+        return refused(UnknownName(tree.span, f"{tree.name}'", shown, known=inputs), scope)
     return _at(held.variable, tree.span)
 
 

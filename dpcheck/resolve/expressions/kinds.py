@@ -312,6 +312,8 @@ class KindChecker:
     def operation(self, expr: expressions.Apply) -> Kinds:
         """Return the kinds of an operation's result, its operands checked."""
         op, args = expr.op, expr.args
+        if self.is_distance(expr):
+            return Kinds(NUMBER)
         needed = _NEEDS.get(op)
         if needed is not None:
             found = [
@@ -337,6 +339,24 @@ class KindChecker:
                 return Kinds(SET, NUMBER)
             case _:
                 return Kinds(_YIELDS.get(op, EVERY))
+
+    def is_distance(self, expr: expressions.Apply) -> bool:
+        """Return whether `x - x'`, or a norm of that, is written of arrays; then report it."""
+        inner, norms = expr, [expr.op]
+        while inner.op in ("abs", "sum") and isinstance(inner.args[0], expressions.Apply):
+            inner = inner.args[0]
+            norms.append(inner.op)
+        arrays = expressions.ArrayVar | expressions.Var  # of others, kinds would be found twice
+        if norms[-1] != "-" or not all(isinstance(arg, arrays) for arg in inner.args):
+            return False
+        found = frozenset[Kind]().union(*(self.kinds(arg).possible for arg in inner.args))
+        if not found or not found <= INDEXED:
+            return False
+        if self.scope is not None:
+            norm = "l1" if "sum" in norms else "linf"
+            edit = f"{norm}({', '.join(arg.span.text for arg in inner.args)})"
+            self.scope.report(WrongKind(expr.span, shown(QUANTITY), shown(found), edit=edit))
+        return True
 
     def unlike_operands(self, expr: expressions.Apply) -> list[Kinds]:
         """Check the operands of an operator that needs different kinds at its places."""

@@ -14,7 +14,7 @@ from dpcheck.diagnostics.mistakes import Mistake, similar
 from dpcheck.diagnostics.names import UnknownTarget
 from dpcheck.model import surface
 from dpcheck.model.expressions import ArrayVar, Expr, Var
-from dpcheck.model.program import Target
+from dpcheck.model.program import Mechanism, Target
 from dpcheck.model.values import Value
 from dpcheck.model.words import OPERATOR_WORDS
 from dpcheck.records import dataclass, field, replace
@@ -189,7 +189,8 @@ class Scope:
 
     `certain` is false inside what a run may skip (the right side of `&`, a branch of `if`): what
     would be a mistake only if it were evaluated is then left to the run. `depth` counts the calls
-    of functions that are being written out. `in_formula`: operator words in quotes are names.
+    of functions that are being written out. `about` is the target of a claim, in whose formulas
+    operator words in quotes are names.
     """
 
     session: Session
@@ -199,7 +200,7 @@ class Scope:
     primed: Mapping[str, Held] | None = None
     certain: bool = True
     depth: int = 0
-    in_formula: bool = False
+    about: Target | None = None
 
     def inside(self, file: File) -> Scope:
         """Return the scope of a function's body: only what its own file says."""
@@ -227,9 +228,16 @@ class Scope:
 
         In a formula, where `R` is an operator, `"R"` is what `R` is elsewhere.
         """
-        if not (tree.quoted and self.in_formula and tree.name in OPERATOR_WORDS):
+        if not tree.quoted or self.about is None or tree.name not in OPERATOR_WORDS:
             return tree.quoted
         return not self.hides_symbol(tree.name)
+
+    def is_absent(self, name: str) -> bool:
+        """Return whether no value is the symbol of this name in a claim: at most a local has it."""
+        if not isinstance(self.about, Mechanism) or name in self.file.symbols:
+            return False
+        declared = (found.span.text for _, found in self.file.visible.values())
+        return name in self.about.locals or not any(name in text for text in declared)
 
     def hides_symbol(self, name: str) -> bool:
         """Return whether a constant, parameter, input or local wins over a symbol of that name."""

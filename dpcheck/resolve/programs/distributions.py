@@ -181,7 +181,13 @@ def _arguments(tree: surface.Call, row: BuiltIn, scope: Scope) -> tuple[Expr, ..
     needed = len(row.parameters)
     args = argument_values(tree, scope)
     if len(args) != needed:
-        scope.report(kinds.WrongNumberOfArguments(tree.span, row.word, needed, needed, len(args)))
+        texts = [argument.span.text for argument in tree.arguments]
+        edit = f"it is `{row.signature}`"
+        if row.parameters[0].kind == "set" and texts:
+            every = "..".join(texts) if len(texts) == 2 else f"{{{', '.join(texts)}}}"
+            edit = f"write `{row.word}({every})`"
+        counts = needed, needed, len(args)
+        scope.report(kinds.WrongNumberOfArguments(tree.span, row.word, *counts, edit))
         return None
     for parameter, arg in zip(row.parameters, args, strict=True):
         if parameter.kind == "probability":
