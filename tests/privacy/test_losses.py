@@ -216,6 +216,22 @@ def test_the_least_rho_bounds_every_order_and_some_order_reaches_it(p, q):
     assert reached == pytest.approx(rho, rel=1e-3)
 
 
+def test_of_lines_that_meet_at_one_the_flatter_begins():
+    quarter, eighth = Fraction(1, 4), Fraction(1, 8)
+    steep = losses_of([2 * quarter, 2 * quarter], [quarter, 3 * quarter])
+    flat = losses_of([3 * eighth, 5 * eighth], [eighth, 7 * eighth])
+    pieces = profile([(0, steep), (1, flat)])
+    assert pieces[0].line.pair == 1
+    assert all(piece.end is None or compare(piece.start, piece.end) < 0 for piece in pieces)
+
+
+@pytest.mark.parametrize("runs", [[2, 0], [1, 1], [2, 3]])
+def test_beside_a_run_that_shows_everything_others_show_nothing_more(runs):
+    copy = losses_of([Fraction(1), Fraction(0)], [Fraction(0), Fraction(1)])
+    survey = losses_of([Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)])
+    assert composed(list(zip([copy, survey], runs, strict=True))) == LossDistribution((), 1, 1)
+
+
 @pytest.mark.parametrize("bits", [10, 28, 40])
 def test_the_least_rho_of_nearly_equal_rows_is_found(bits):
     aside = Fraction(1, 2**bits)
