@@ -92,17 +92,18 @@ def parameter_svg(title: str, known: AllValues) -> str:
     """Return a drawing of ε over a parameter, by its pieces; infinite values are left out."""
     n_samples = max(2, _SAMPLES // len(known.pieces))
     ends = [float(end.decimal) for p in known.pieces for end in (p.interval.low, p.interval.high)]
-    x_most = 1.5 * max([*filter(isfinite, ends), 2.0]) if inf in ends else max(ends)
+    far = 1.5 * max([*map(abs, filter(isfinite, ends)), 2.0])
     curves = [
         [
             (x, y)
-            for x in _inside(each.interval, x_most, n_samples)
+            for x in _inside(each.interval, far, n_samples)
             if isfinite(y := _at(x, known.param, each.exact))
         ]
         for each in known.pieces
     ]
     y_most = max((y for points in curves for _, y in points), default=0.0)
-    frame = _Frame(x_most, 0.0, 1.1 * y_most or 1.0, min(0.0, *ends))
+    x_most = min(far, max(ends)) if max(ends) > 0 else far  # ticks count up from 0
+    frame = _Frame(x_most, 0.0, 1.1 * y_most or 1.0, max(-far, min(0.0, *ends)))
     parts = _start(title, "", frame, (known.param, "ε"), on_page=False)
     for points in curves:
         path = " ".join(f"{frame.x(x):.2f},{frame.y(y):.2f}" for x, y in points)
@@ -110,9 +111,9 @@ def parameter_svg(title: str, known: AllValues) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _inside(interval: ParamInterval, most: float, n_samples: int) -> list[float]:
-    """Return values strictly inside of an interval, up to one; a single value is itself."""
-    low, high = float(interval.low.decimal), min(float(interval.high.decimal), most)
+def _inside(interval: ParamInterval, far: float, n_samples: int) -> list[float]:
+    """Return values strictly inside of an interval, none beyond ±far; a single one is itself."""
+    low, high = max(float(interval.low.decimal), -far), min(float(interval.high.decimal), far)
     step = (high - low) / n_samples
     return [low + step * (i + 0.5) for i in range(n_samples)] if step > 0 else [low]
 

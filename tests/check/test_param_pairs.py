@@ -229,6 +229,22 @@ def on_paper(drawing):
     )
 
 
+@pytest.mark.parametrize("head", ["(-inf, inf)", "(-inf, 0]", "(-2, -1]"])
+def test_epsilon_is_drawn_over_values_that_are_negative_or_without_end(tmp_path, head):
+    model, drawing = tmp_path / "m.dpm", tmp_path / "m.svg"
+    model.write_text(f"""param p in {head}
+mechanism m {{
+  input x in {{0, 1}}
+  adjacent all
+  y ~ bernoulli(if x = 0 then 1/(2 + p^2) else 1/2)
+  output y
+}}
+""")
+    assert called("profile", model, "--svg", drawing).returncode == 0
+    points = re.findall(r"(-?[\d.]+),(-?[\d.]+)", drawing.read_text().split("polyline")[1])
+    assert len(points) > 100
+
+
 @pytest.mark.parametrize(
     ("param", "truth", "expected"),
     [

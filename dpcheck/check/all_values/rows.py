@@ -96,11 +96,8 @@ def _codes(values: Iterable[Whole]) -> list[int]:
 def _lcm(polynomials: Iterable[fmpz_poly]) -> fmpz_poly:
     """Return the least common multiple."""
     found = ONE
-    seen = []
     for each in polynomials:
-        if each not in seen:
-            seen.append(each)
-            found = found * (each // found.gcd(each))
+        found = found * (each // found.gcd(each))
     return found
 
 

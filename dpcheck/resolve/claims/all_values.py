@@ -144,8 +144,9 @@ def _is_chosen(name: str, scope: Scope) -> bool:
     _, declared = scope.file.visible.get(name, (None, None))
     if not isinstance(declared, surface.Constant):
         return False
-    value = scope.session.constants.get(id(declared))
-    return value is not None and not isinstance(value, ParamValue)
+    session, value = scope.session, scope.session.constants.get(id(declared))
+    is_single = value is not None and not isinstance(value, ParamValue)
+    return is_single or name in session.overrides or name in session.chosen
 
 
 def _for_all(question: surface.Question, value: ParamValue, scope: Scope) -> claims.ForAll | None:
