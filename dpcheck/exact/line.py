@@ -101,6 +101,15 @@ class Line:
         above, below = self.polynomials(value)
         return where_sign(above * below, signs, self.low, self.high)
 
+    def positive(self, factor: fmpz_poly) -> fmpz_poly:
+        """Return a factor of what is positive on the line, or its negative: that is positive too.
+
+        Where a line has no last t that is the one that is positive there for large t, as gcds are.
+        """
+        if self.high is None or where_sign(factor, (-1,), self.low, self.high).is_empty:
+            return factor
+        return -factor
+
     def beside(self, value: Chosen, signs: Sequence[int]) -> Region:
         """Return where the parameter minus a value has one of some signs."""
         if not self.is_exponential:

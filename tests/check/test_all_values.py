@@ -534,3 +534,25 @@ def test_pieces_that_begin_within_17_digits_of_each_other_are_put_in_no_order():
     with pytest.raises(LimitReached, match="17 digits"):
         between_for_all(claim, *sides, limit)
     assert len(between_for_all(claim, sides[0], sides[0], limit).all_values.pieces) == 2
+
+
+@pytest.mark.parametrize(
+    ("yes", "no"),
+    [("(3 - exp(eps))/4", "(3 - exp(eps))/2"), ("1/(3 - exp(eps))", "1/(6 - 2 * exp(eps))")],
+)
+def test_common_factors_that_fall_below_0_beyond_the_last_value_turn_no_comparison(yes, no):
+    """3 - e^eps is positive up to ln 3, and its gcd with others is e^eps - 3."""
+    text = POWERS.split("mechanism count", maxsplit=1)[0].replace("YES", yes).replace("NO", no)
+    asked = text + "compute answer: epsilon\ncompute answer: epsilon(1/20)\n"
+    results = check_text("param eps in (0, 2/3]\n" + asked)["results"]
+    words = {"ln": log, "exp": exp, "inf": float("inf")}
+    for value in ("1/100", "1/5", "1/2", "2/3"):
+        ordinary = check_text(f"const eps = {value}\n" + asked)["results"]
+        for result, other in zip(results, ordinary, strict=True):
+            (text,) = [
+                piece["exact"]
+                for piece in result["pieces"]
+                if end_of(piece["from"]) < Fraction(value) <= end_of(piece["to"])
+            ]
+            found = eval(text, {**words, "eps": float(Fraction(value))})
+            assert found == pytest.approx(float(other["value"]["decimal"]))

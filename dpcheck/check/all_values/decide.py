@@ -12,6 +12,7 @@ from operator import and_, or_
 from typing import Final, assert_never
 
 import numpy as np
+from flint import fmpz_poly
 
 from dpcheck.chain.chain import Chain
 from dpcheck.chain.graph import graph_of, has_cycles
@@ -355,38 +356,35 @@ class _Events:
         P(S) - e^ε Q(S) <= δ for all S is e^ε >= (P(S) - δ)/Q(S) for each; with δ = 0 it is enough
         to ask single sequences.
         """
-        line, known = self.line, [(ONE, ZERO, ONE)]
-        if delta == 0:
-            found, is_infinite = self._single_ratios()
-            return found, everywhere(is_infinite, line.low, line.high)
+        line = self.line
+        found: dict[object, Function] = {(): (ONE, ZERO, ONE)}
+        infinite = everywhere(False, line.low, line.high)
         above, below = line.polynomials(delta)
-        infinite = [everywhere(False, line.low, line.high)]
-        for p, q in growing_sets(self.rows, self.seen.pairs, self.limits):
+        several = growing_sets(self.rows, self.seen.pairs, self.limits)
+        for p, q in self._single_sides() if delta == 0 else several:
             rest = below * p - above * self.rows.denominator
             if q == ZERO:
-                infinite.append(where_sign(rest, (1,), line.low, line.high))
-            else:
-                known.append((rest, ZERO, below * q))
-        return known, joined(or_, infinite)
+                infinite = joined(or_, [infinite, where_sign(rest, (1,), line.low, line.high)])
+                if infinite.is_everything:
+                    return [], infinite
+                continue
+            under = below * q
+            if delta == 0:  # else a factor may be 0 inside of the line, where it changes its sign
+                divisor = line.positive(rest.gcd(under))
+                rest, under = rest // divisor, under // divisor
+            found[tuple(rest.coeffs()), tuple(under.coeffs())] = rest, ZERO, under
+        return list(found.values()), infinite
 
-    def _single_ratios(self) -> tuple[list[Function], bool]:
-        """Return all p/q that are not 0/0, and 1; and whether some q is 0 where p is not."""
-        found: dict[object, Function] = {(): (ONE, ZERO, ONE)}
+    def _single_sides(self) -> Iterator[tuple[fmpz_poly, fmpz_poly]]:
+        """Yield p and q of every sequence, where they differ and p is not 0."""
         for s, members in enumerate(self.rows.members):
             self.limits.check_time(f"the ratios of {s} sequences")
             codes = self.rows.index[s][self.seen.pairs]
             both_ways = np.concatenate([codes, codes[:, ::-1]])
             for key in distinct(both_ways[:, 0] * len(members) + both_ways[:, 1]).tolist():
                 i, j = divmod(key, len(members))
-                p, q = members[i], members[j]
-                if p == ZERO or i == j:
-                    continue
-                if q == ZERO:
-                    return [], True
-                divisor = p.gcd(q)
-                p, q = p // divisor, q // divisor
-                found.setdefault((tuple(p.coeffs()), tuple(q.coeffs())), (p, ZERO, q))
-        return list(found.values()), False
+                if members[i] != ZERO and i != j:
+                    yield members[i], members[j]
 
 
 def _where_holds(claim: QuantityClaim, events: _Events) -> Region:

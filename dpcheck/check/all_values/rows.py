@@ -49,7 +49,7 @@ def polynomial_rows(table: SequenceTable, line: Line, limits: Limits) -> Polynom
     denominators = [
         line.polynomial(d) for d in dict(zip(places, table.denominators, strict=True)).values()
     ]
-    common = _lcm(denominators)
+    common = line.positive(_lcm(denominators))
     # Weights are fractions in lowest terms, between 0 and 1: their denominators are 0 nowhere.
     is_positive = where_sign(common, (1,), line.low, line.high).is_everything
     assert is_positive, "probabilities have no poles"
