@@ -91,10 +91,10 @@ Right: y := "Y"                      y ~ uniform({"Y", "N"})
             known = listed(self.known, "and", CODE)
             reads = f"{self.reader} reads {known}, not what is drawn or assigned"
             return f"{reads}; {symbol}" if self.may_be_symbol else reads
-        if not self.may_be_symbol and self.similar is None and self.reader == "a claim":
-            return f"declare it, as in `const {self.name} = 1`"
         if not self.may_be_symbol:
-            return _meant(self.similar)
+            may_be_constant = self.reader == "a claim" and self.name.islower()
+            declare = f"declare it, as in `const {self.name} = 1`" if may_be_constant else None
+            return _meant(self.similar) or declare
         if self.similar is None:
             return symbol
         is_other_case = self.similar.lower() == self.name.lower()

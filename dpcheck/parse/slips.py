@@ -335,7 +335,7 @@ def _next_claim(r: _Reader, i: int) -> str | None:
     """
     first = r.line_firsts[i]
     line = range(first, r.part_ends[i] + 1)
-    colon = next((k for k in line if r.type(k) == "COLON"), i)
+    colon = next((k for k in range(first, i) if r.type(k) == "COLON"), i)
     has_quantity = any(r.text(k) in QUANTITIES for k in line)
     if r.text(first) != "check" or r.text(i) != "and" or colon == i or not has_quantity:
         return None
@@ -529,7 +529,7 @@ def _question(r: _Reader, i: int) -> Slip | None:
         return r.slip(end, after, r.after(end, ":", after))
     if kind == "OR" and r.type(after + 1) == "EQ":
         return r.slip(end, after + 1, r.after(end, ":", after + 1))
-    if kind in OPERANDS | {"P", "D"}:
+    if kind in OPERANDS | {"P", "D"} and r.text(after) not in BETWEEN_OPERANDS:
         return r.slip(end, after, r.after(end, ":"))
     return None
 
