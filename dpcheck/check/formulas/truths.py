@@ -47,7 +47,7 @@ BEYOND: Final = Limit(
     unit=(
         "a formula inside of a path depends on how far beyond the window numbers without bounds are"
     ),
-    advice="a policy such as `clamped lo..hi`, or a formula without a P or D inside of a path",
+    advice="a policy such as `clamped -20..20`, or a formula without a P or D inside of a path",
 )
 """What a wider window may help with."""
 

@@ -142,7 +142,7 @@ def _different_questions() -> LimitReached:
 def _different_memories() -> LimitReached:
     return too_large(
         "a D inside of a path compares runs that remember different numbers beyond the window",
-        "a policy such as `clamped lo..hi`",
+        "a policy such as `clamped -20..20`",
     )
 
 

@@ -353,8 +353,8 @@ def _unbounded(
         raise tails.window.too_far()
     try:
         inner = supports.forms[row.word, "clamped"](*given, low, high)
-    except closed_forms.TooManyDigits as error:
-        raise MistakeFault(runs.NumberTooLarge(span, (), str(error), error.advice)) from None
+    except closed_forms.TooManyDigits:
+        raise tails.window.too_far() from None
     ratio = quotient(given[-2], given[-1])
     codes: list[int] = []
     numbers: list[Number] = []

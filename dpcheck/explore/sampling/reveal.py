@@ -15,7 +15,8 @@ import numpy as np
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.sets import distinct_rows
 from dpcheck.diagnostics.structure import ShownStillInUse
-from dpcheck.exact import subtract
+from dpcheck.exact import as_fraction_parts, subtract
+from dpcheck.explore.sampling.closed_forms import TooManyDigits, check_digits
 from dpcheck.explore.sampling.distributions import Supports, move_of, whole_weights
 from dpcheck.explore.tails.laws import Levels, chance, shown_kinds
 from dpcheck.explore.tails.tails import TAIL_STATE, Tails, WindowTooSmall
@@ -63,6 +64,11 @@ def _shown(law: Levels | None, is_above: bool, tails: Tails, supports: Supports,
     needed = window.with_ratios(ratio for (ratio,) in law.law if ratio != 0)
     if needed != window:
         raise WindowTooSmall(needed)
+    parts = [part for ratio in window.ratios for part in as_fraction_parts(ratio)]
+    try:
+        check_digits(2 * window.margin, window.margin, *parts)
+    except TooManyDigits:
+        raise window.too_far() from None
     end, sign = (window.high, 1) if is_above else (window.low, -1)
     codes = [end + sign * step for step in range(1, window.margin + 1)]
     chances = [chance(law, step) for step in range(1, window.margin + 1)]

@@ -76,9 +76,11 @@ class Window:
     def too_far(self) -> LimitReached:
         """Return that no table holds this window."""
         low, high = map(value_text, self.shown)
+        near = f"{value_text(self.low - 9)}..{value_text(min(self.high, self.low + 90) + 9)}"
+        policy = f"a policy such as `clamped {near}`"
         return too_large(
             f"numbers without bounds matter in {low}..{high}, at least",
-            "a policy such as `clamped lo..hi`",
+            policy if abs(self.low) < 2**30 else "centers and constants nearer to 0",
         )
 
     def wider(self) -> Window:
