@@ -7,6 +7,8 @@ from typing import Final
 from dpcheck.diagnostics.mistakes import CODE, Label, Mistake, listed
 from dpcheck.diagnostics.runs import RunMistake
 from dpcheck.model.distributions import DISTRIBUTIONS, POLICIES, PolicyKind
+from dpcheck.model.expressions import ArrayVar, Const, Expr
+from dpcheck.model.values import ArrayValue, SetValue
 from dpcheck.source import Span
 
 _WITH_TAILS = listed((row.word for row in DISTRIBUTIONS.values() if row.policies), "and")
@@ -63,13 +65,11 @@ Right: y ~ geometric(x, 1/2) clamped 0..5
 
     @property
     def help(self) -> str | None:
-        if len(self.policies) < len(POLICIES):
-            exact = listed(self.policies, form="`{} lo..hi`")
-            policies = listed(POLICIES, "and", CODE)
-            only = "the only one" if len(self.policies) == 1 else "the only ones"
-            return f"write {exact} after it (of {policies} {only} with exact values here)"
-        policies = listed(POLICIES, form="`{} lo..hi`")
-        return f"write one of {policies} after it, or `unbounded`"
+        exact = listed(self.policies, form="`{} lo..hi`")
+        if len(self.policies) == len(POLICIES):
+            return f"write one of {exact} after it, or `unbounded`"
+        policies = listed(POLICIES, "and", CODE)
+        return f"write {exact} after it (of {policies} the only one with exact values here)"
 
 
 class PolicyWithoutValues(Mistake, code="DP522"):
@@ -297,7 +297,7 @@ Right: input b[1..3] in 0..1   ...   var a[1..3] := b
 
 # --- noise without bounds ---------------------------------------------------------------------
 
-_POLICIES: Final = listed(POLICIES, form="`{} lo..hi`")
+_OTHER_POLICIES: Final = f" (or {listed(POLICIES[1:], form='`{}`')}; with bounds of your own)"
 
 
 class ComputedWithUnbounded(Mistake, code="DP540"):
@@ -306,12 +306,13 @@ class ComputedWithUnbounded(Mistake, code="DP540"):
     operation: str
     name: str
     drawn: Span | None
+    among: Expr | None = None
 
     title_text = "{self.operation} needs a number with bounds, and `{self.name}` may be any integer"
     help_text = (
-        "draw it "
-        + _POLICIES
-        + " in place of `unbounded`, or use `clamp({self.name}, lo, hi)` here"
+        "draw it `clamped {self.bounds[0]}..{self.bounds[1]}` in place of `unbounded`"
+        + _OTHER_POLICIES
+        + ", or use `clamp({self.name}, {self.bounds[0]}, {self.bounds[1]})` here"
     )
     explanation = """\
 Noise without bounds has infinitely many values. What a program finds out about such a number by
@@ -331,6 +332,16 @@ A policy makes the noise finite. It is another mechanism, with other privacy.
 Wrong: z ~ geometric(0, 1/2) unbounded   output x - z > 3
 Right: z ~ geometric(0, 1/2) unbounded   output z < x - 3
 """
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """Bounds that would do: of the array or range that the number has to be among."""
+        match self.among:
+            case ArrayVar(lo=lo, cells=items) | Const(value=ArrayValue(lo=lo, items=items)):
+                return lo, lo + len(items) - 1
+            case Const(value=SetValue(items=range() as numbers)) if numbers:
+                return numbers[0], numbers[-1]
+        return -20, 20
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -390,15 +401,18 @@ class StreamMisused(Mistake, code="DP554"):
 
 
 class ShownStillInUse(RunMistake, code="DP541"):
-    """A number without bounds is output while it, or what it was compared with, is read later."""
+    """A number without bounds is output while it, or what it was compared with, is still read."""
 
     shown: str
+    bounds: tuple[int, int]
 
     title_text = (
-        "`{self.shown}` is output without bounds, and may tell about numbers that are read later"
+        "`{self.shown}` is output without bounds, and may tell about numbers that are output beside"
+        " it, or read later"
     )
     help_text = (
-        "output `clamp({self.shown}, lo, hi)`, or a number that is drawn anew for the output; if"
+        "output `clamp({self.shown}, {self.bounds[0]}, {self.bounds[1]})`; or put that in a"
+        " variable before the output, and read it later; or output a number that is drawn anew; if"
         " nothing follows on this run, write `stop` right after the output"
     )
     explanation = """\
@@ -424,9 +438,8 @@ class EndlessMemory(Mistake, code="DP542"):
         " other, for ever"
     )
     help_text = (
-        "bound the loop, `for i in 1..20 {{ if ... {{ break }} ... }}`, or draw `{self.name}` "
-        + _POLICIES
-        + " in place of `unbounded`"
+        "bound the loop, `for i in 1..20 {{ if ... {{ break }} ... }}`, or draw `{self.name}`"
+        " `clamped -20..20` in place of `unbounded`" + _OTHER_POLICIES
     )
     explanation = """\
 What is known of a number without bounds, by what it was compared with, is a law: it lies above 5,

@@ -219,8 +219,9 @@ def _branch(
             policy = program.unbounded_policy(drawn)
             if policy is not None:
                 name, place = variable.name, target_tree.span
+                among = next((each for _, each in states.families[target.name].indices), None)
                 what = "the target of a row"
-                scope.report(ComputedWithUnbounded(place, what, name, policy.span))
+                scope.report(ComputedWithUnbounded(place, what, name, policy.span, among))
                 return None
             return program.RowDraw(name, drawn, target, span)
     assert_never(branch)

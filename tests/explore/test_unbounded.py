@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 from collections import defaultdict
 from fractions import Fraction
 from math import comb, exp, isclose, log, prod
@@ -1402,3 +1403,96 @@ mechanism m { input x in 0..1  adjacent all
 check m: dp(ln 9)
 """
     assert error_codes(check_text(text)) == ["DP541"]
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "output y - z",
+        "output -y",
+        "output 2 * y",
+        "output abs(y)",
+        "output y div 2",
+        "output y mod 2",
+        "output y / 2",
+        "output x - y",
+        "output sum((y, 1))",
+        "output {y, 1}",
+        "output (y, z) = (0, 0)",
+        "w ~ geometric(y, 1/2) unbounded  output w",
+        "var a[1..3] := 0  output a[y]",
+        "var a[1..3] := 0  a[y] := 1  output a",
+        "var w in 2..5 := y  output w",
+        "a := (y, 1)  output a[1]",
+        "output (max(y, z), min(y, z))",
+        "output (y, max(y, z))",
+        "output (y, y)",
+        "output max(y, z)  output min(y, z)",
+        "output y > z  output (y, z)",
+        "output y  if y > 1 { output big }",
+    ],
+)
+def test_what_is_offered_in_place_of_a_number_without_bounds_works_when_pasted(rest):
+    """There were `clamped lo..hi` and `clamp(y, lo, hi)`, with names that nobody declares."""
+    head = "mechanism m { input x in 0..2  adjacent all\n"
+    noise = "y ~ geometric(x, 1/2) unbounded  z ~ geometric(x, 1/2) unbounded\n"
+
+    def first_mistake(noise, rest):
+        report = check_text(f"{head}{noise}{rest} }}\ncheck m: dp(1000)")
+        return next(iter(report.get("errors", [])), None)
+
+    n_mistakes = 0
+    clamped = rest
+    while (found := first_mistake(noise, clamped)) is not None:
+        n_mistakes += 1
+        assert n_mistakes <= 4
+        offered, name = re.search(r"(clamp\((.*), -?\d+, -?\d+\))", found["help"]).groups()
+        at = found["column"] - 1
+        assert clamped[at:].startswith(name)
+        clamped = clamped[:at] + offered + clamped[at + len(name) :]
+        policy = re.search(r"clamped -?\d+[.][.]-?\d+", found["help"])
+        if policy is not None:
+            assert first_mistake(noise.replace("unbounded", policy[0]), rest) is None
+    assert n_mistakes
+
+
+@pytest.mark.parametrize(
+    "rest", ["y ~ geometric(x, 1/2) unbounded", "z := z - 1  b ~ bernoulli(1/2)"]
+)
+def test_what_is_offered_for_an_endless_memory_works_when_pasted(rest):
+    text = (
+        "mechanism m { input x in 0..2  adjacent all  var b in {true, false} := true\n"
+        "y ~ geometric(x, 1/2) unbounded  z ~ geometric(x, 1/2) unbounded\n"
+        f"while y < z & b {{ {rest} }}  output done }}\ncheck m: dp(1000)"
+    )
+    codes = []
+    while (report := check_text(text)).get("errors"):  # of one number after the other
+        codes += error_codes(report)
+        offer = r"draw `(\w)` `(clamped [^`]*)`"
+        name, policy = re.search(offer, report["errors"][0]["help"]).groups()
+        noise = f"{name} ~ geometric(x, 1/2) "
+        assert noise + "unbounded" in text
+        text = text.replace(noise + "unbounded", noise + policy, 1)
+    assert 1 <= len(codes) <= 2
+    assert set(codes) == {"DP542"}
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "P<=1 [ X output[1] = output[2] ]",
+        "E<=100 [ abs(output[1] - output[2]) ]",
+        "P<=1 [ X output[1] mod 2 = 0 ]",
+        "E<=100 [ floor(output[1] / 2) ]",
+    ],
+)
+def test_what_is_offered_in_claims_about_shown_numbers_works_when_pasted(claim):
+    """It was `clamp(output, lo, hi)`, of a tuple."""
+    head = (
+        "mechanism m { input x in 0..2  adjacent all  y ~ geometric(x, 1/2) unbounded\n"
+        "z ~ geometric(x, 1/2) unbounded  output (y, z) }\ncheck m: "
+    )
+    (found,) = check_text(head + claim)["errors"]
+    offered, name = re.search(r"(clamp\((.*), -20, 20\))", found["help"]).groups()
+    (result,) = check_text(head + claim.replace(name, offered))["results"]
+    assert result["verdict"] == "holds"

@@ -87,11 +87,11 @@ def closed_forms(
 
 def check_digits(n_entries: int, largest: int, *parts: Whole) -> None:
     """Raise `TooManyDigits` for tables of powers of the parts, up to `largest`, no memory holds."""
-    if not _fits(n_entries, largest, *parts):
+    if not fits_in_memory(n_entries, largest, *parts):
         raise TooManyDigits(largest)
 
 
-def _fits(n_entries: int, largest: int, *parts: Whole) -> bool:
+def fits_in_memory(n_entries: int, largest: int, *parts: Whole) -> bool:
     """Return whether so many powers of the parts, up to `largest`, may be kept."""
     bits = max(p.bit_length() if isinstance(p, int) else 64 for p in parts)
     return n_entries * largest * bits <= MAX_TABLE_BITS
@@ -273,7 +273,7 @@ def gaussian_conditioned(twice_center: int, a: Whole, b: Whole, lo: int, hi: int
     (z-c)² - (y-c)² = z² - y² - 2c(z - y) is an integer then, and the common part cancels.
     """
     reach = _gaussian_reach(twice_center, lo, hi)
-    if not _fits(hi - lo + 1, reach + 1, a, b):
+    if not fits_in_memory(hi - lo + 1, reach + 1, a, b):
         middle = max(lo, min(hi, twice_center // 2))
         raise TooManyDigits(reach + 1, _narrower(twice_center, middle, a, b))
     values = np.arange(lo, hi + 1)
@@ -310,7 +310,7 @@ def _widest_window(twice_center: int, middle: int, a: Whole, b: Whole) -> str | 
     def fits(half: int) -> bool:
         lo, hi = middle - half, middle + half
         reach = max(_gaussian_reach(twice, lo, hi) for twice in (2 * lo, twice_center))
-        return _fits(2 * half + 1, reach + 1, a, b)
+        return fits_in_memory(2 * half + 1, reach + 1, a, b)
 
     half = bisect_left(range(1, MAX_SUPPORT), True, key=lambda half: not fits(half))
     return f"{middle - half}..{middle + half}" if half else None

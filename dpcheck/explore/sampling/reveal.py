@@ -16,19 +16,18 @@ from dpcheck.chain.chain import IntArray
 from dpcheck.chain.sets import distinct_rows
 from dpcheck.diagnostics.structure import ShownStillInUse
 from dpcheck.exact import as_fraction_parts, subtract
-from dpcheck.explore.sampling.closed_forms import TooManyDigits, check_digits
+from dpcheck.explore.sampling.closed_forms import fits_in_memory
 from dpcheck.explore.sampling.distributions import Supports, move_of, whole_weights
 from dpcheck.explore.tails.laws import Levels, chance, shown_kinds
 from dpcheck.explore.tails.tails import TAIL_STATE, Tails, WindowTooSmall
 from dpcheck.explore.values.codes import FIRST_FAULT, PLAIN, TRUE, ValueTable
 from dpcheck.explore.values.evaluate import Frame, evaluated
-from dpcheck.explore.values.mistakes import MistakeFault
+from dpcheck.explore.values.mistakes import MistakeFault, spoken
 from dpcheck.explore.values.weights import are_positive
 from dpcheck.model.evaluation import Fault
-from dpcheck.model.expressions import Expr, reads
+from dpcheck.model.expressions import Expr, Var, reads
 from dpcheck.model.program import Parametric
 from dpcheck.model.values import Beyond, SetValue
-from dpcheck.source import Span
 
 
 def revealing(
@@ -47,7 +46,7 @@ def revealing(
     codes = evaluated(value, frame, supports.table)
     result = np.where(codes >= FIRST_FAULT, codes, -1)
     for rows, is_above, law in tails.shown_laws(group, codes, frame, live):
-        result[rows] = _shown(law, is_above, tails, supports, value.span)
+        result[rows] = _shown(law, is_above, tails, supports, value)
     known = supports.known("reveal", distribution.span)
     for code in np.unique(codes[result < 0]).tolist():
         if (code,) not in known:
@@ -56,19 +55,21 @@ def revealing(
     return result
 
 
-def _shown(law: Levels | None, is_above: bool, tails: Tails, supports: Supports, span: Span) -> int:
+def _shown(
+    law: Levels | None, is_above: bool, tails: Tails, supports: Supports, value: Expr
+) -> int:
     """Return the distribution of what is shown of a number beyond the window, or a fault."""
-    window = tails.window
+    window, span = tails.window, value.span
     if law is None:
-        return supports.table.fault(MistakeFault(ShownStillInUse(span, (), span.text)))
+        text = spoken(value.name) if isinstance(value, Var) else span.text
+        mistake = ShownStillInUse(span, (), text, (window.low - 1, window.high + 1))
+        return supports.table.fault(MistakeFault(mistake))
     needed = window.with_ratios(ratio for (ratio,) in law.law if ratio != 0)
     if needed != window:
         raise WindowTooSmall(needed)
     parts = [part for ratio in window.ratios for part in as_fraction_parts(ratio)]
-    try:
-        check_digits(2 * window.margin, window.margin, *parts)
-    except TooManyDigits:
-        raise window.too_far() from None
+    if not fits_in_memory(2 * window.margin, window.margin, *parts):
+        raise window.too_far()
     end, sign = (window.high, 1) if is_above else (window.low, -1)
     codes = [end + sign * step for step in range(1, window.margin + 1)]
     chances = [chance(law, step) for step in range(1, window.margin + 1)]

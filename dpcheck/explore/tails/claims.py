@@ -7,6 +7,7 @@ Where a number beyond the window was shown, claims compute with all that it may 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -21,10 +22,12 @@ from dpcheck.explore.tails.tails import Window, WindowTooSmall
 from dpcheck.explore.values.codes import FIRST_FAULT, PLAIN, ValueTable
 from dpcheck.explore.values.mistakes import MistakesFound
 from dpcheck.model.evaluation import Fault, evaluate
-from dpcheck.model.expressions import Expr, reads
+from dpcheck.model.expressions import Apply, Expr, reads
 from dpcheck.model.far_numbers import FarNumber, NotFarEnough, combined, far_integer, mean
+from dpcheck.model.trees import descendants
 from dpcheck.model.values import ArrayValue, Beyond, Value
 from dpcheck.records import replace
+from dpcheck.source import Span
 
 OUTPUT: Final = "output"
 
@@ -68,8 +71,7 @@ def value_beyond(expr: Expr, environment: Mapping[str, Value], window: Window) -
     except NotFarEnough as found:
         if window.margin >= MANY_STEPS and not _is_told_far_out(expr, environment):
             what = "a comparison of two shown numbers"
-            mistake = ComputedWithUnbounded(expr.span, what, OUTPUT, None)
-            raise MistakesFound([mistake]) from None
+            raise MistakesFound([_not_of_all(expr, what, expr.span)]) from None
         if found.steps is None:
             raise WindowTooSmall(window.widened()) from None
         raise WindowTooSmall(replace(window, margin=window.margin + found.steps)) from None
@@ -77,8 +79,13 @@ def value_beyond(expr: Expr, environment: Mapping[str, Value], window: Window) -
         if fault.kind != "without bounds":
             return None
         title = fault.title.removesuffix(" needs a number with bounds")
-        mistake = ComputedWithUnbounded(fault.span or expr.span, title, OUTPUT, None)
-        raise MistakesFound([mistake]) from None
+        raise MistakesFound([_not_of_all(expr, title, fault.span or expr.span)]) from None
+
+
+def _not_of_all(expr: Expr, what: str, span: Span) -> ComputedWithUnbounded:
+    """Return that an expression has no value for all shown numbers at once."""
+    parts = (part for part in descendants(expr) if isinstance(part, Apply) and part.op == "index")
+    return ComputedWithUnbounded(span, what, next((p.span.text for p in parts), OUTPUT), None)
 
 
 def _is_told_far_out(expr: Expr, environment: Mapping[str, Value]) -> bool:
@@ -88,22 +95,15 @@ def _is_told_far_out(expr: Expr, environment: Mapping[str, Value]) -> bool:
     """
 
     def moved(value: Value, to: int) -> Value:
-        match value:
-            case FarNumber(terms=terms):
-                (way,) = (c for steps, c in terms.items() if steps)
-                return combined("+", value, multiply(way, FAR_OUT))
-            case tuple(items):
-                return tuple(moved(item, to) for item in items)
-            case ArrayValue(lo=lo, items=items):
-                return ArrayValue(lo, tuple(moved(item, to) for item in items))
-            case int() if not isinstance(value, bool):
-                return to
-            case _:
-                return value
+        if isinstance(value, FarNumber):
+            (way,) = (c for steps, c in value.terms.items() if steps)
+            return combined("+", value, multiply(way, FAR_OUT))
+        return to if type(value) is int else value
 
     try:
         for to in (2 * FAR_OUT, -2 * FAR_OUT):
-            shown = {k: moved(v, to) for k, v in environment.items() if k.startswith(OUTPUT)}
+            move = partial(moved, to=to)
+            shown = {k: _changed(v, move) for k, v in environment.items() if k.startswith(OUTPUT)}
             evaluate(expr, {**environment, **shown})
     except (NotFarEnough, Fault):
         return False
@@ -113,7 +113,9 @@ def _is_told_far_out(expr: Expr, environment: Mapping[str, Value]) -> bool:
 def as_far(value: Value, beyond: list[Beyond]) -> Value:
     """Return a value with a `FarNumber` for each number beyond the window, which is put down."""
 
-    def far(one: Beyond) -> FarNumber:
+    def far(one: Value) -> Value:
+        if not isinstance(one, Beyond):
+            return one
         beyond.append(one)
         return far_integer(len(beyond) - 1, _next_to(one), 1 if one.is_above else -1)
 
@@ -131,9 +133,13 @@ def mean_beyond(number: FarNumber, beyond: Sequence[Beyond], window: Window) -> 
 
 def with_integers(columns: Mapping[str, IntArray], table: ValueTable) -> dict[str, IntArray]:
     """Return the columns, each [n_rows], with the integer next to the window for what is beyond."""
+
+    def integer(value: Value) -> Value:
+        return _next_to(value) if isinstance(value, Beyond) else value
+
     changed = columns[OUTPUT].copy()
     for code in _codes_beyond(changed, table):
-        changed[columns[OUTPUT] == code] = table.code(_changed(table.value(code), _next_to))
+        changed[columns[OUTPUT] == code] = table.code(_changed(table.value(code), integer))
     return {**columns, OUTPUT: changed}
 
 
@@ -149,37 +155,33 @@ def with_less_told(codes: IntArray, table: ValueTable, *, keeps_far: bool) -> In
     Of a number beyond the window only that is told; with `keeps_far`, also whether it is far away.
     """
 
-    def told(value: Beyond) -> Beyond:
+    def told(value: Value) -> Value:
+        if not isinstance(value, Beyond) or (keeps_far and value.level == 1):
+            return value
         if not keeps_far:
             return replace(value, level=1, n_kinds=1)
-        return value if value.level == 1 else replace(value, level=value.n_kinds)
+        return replace(value, level=value.n_kinds)
 
     return table.codes(_changed(table.value(code), told) for code in codes.tolist())
 
 
-def _next_to(value: Beyond) -> int:
-    return value.bound + (1 if value.is_above else -1)
+def _next_to(one: Beyond) -> int:
+    return one.bound + (1 if one.is_above else -1)
 
 
 def _is_beyond(value: Value) -> bool:
     """Return whether a number beyond the window is in a value."""
-    match value:
-        case Beyond():
-            return True
-        case tuple(items) | ArrayValue(items=items):
-            return any(map(_is_beyond, items))
-        case _:
-            return False
+    beyond: list[Beyond] = []
+    as_far(value, beyond)
+    return bool(beyond)
 
 
-def _changed(value: Value, change: Callable[[Beyond], Value]) -> Value:
-    """Return a value with all numbers beyond the window in it replaced."""
+def _changed(value: Value, change: Callable[[Value], Value]) -> Value:
+    """Return a value with all single values in it changed."""
     match value:
-        case Beyond():
-            return change(value)
         case tuple():
             return tuple(_changed(item, change) for item in value)
         case ArrayValue(lo=lo, items=items):
             return ArrayValue(lo, tuple(_changed(item, change) for item in items))
         case _:
-            return value
+            return change(value)

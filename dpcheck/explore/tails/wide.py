@@ -59,10 +59,6 @@ class Wide:
         """All wide variables."""
         return frozenset().union(*self.groups)
 
-    def group_of(self, name: str) -> int:
-        """Return the group of a wide variable."""
-        return _group_of(name, self.groups)
-
 
 def _group_of(name: str, groups: tuple[tuple[str, ...], ...]) -> int:
     return next(k for k, names in enumerate(groups) if name in names)
@@ -200,9 +196,9 @@ class _Uses:
         match node:
             case program.Assign(target=target, value=value, within=within):
                 self._assigned((target,), value, within)
-            case program.AssignCell(cells=cells, index=index, value=value, within=within):
-                self.narrow(index, "an index")
-                self._assigned(cells, value, within)
+            case program.AssignCell(array=name, lo=lo, cells=cells, index=index, within=within):
+                self.narrow(index, "an index", ArrayVar(name, lo, cells, node.span))
+                self._assigned(cells, node.value, within)
             case program.Unpack(targets=targets, value=value):
                 self.narrow(value, "`(a, b) := ...`")
                 wide = self.drawn.keys() & set(targets)
@@ -226,7 +222,7 @@ class _Uses:
         """Read `target := value`; of several cells any may be the target."""
         names = self.holds(value)
         if names and within is not None:
-            self._refuse("a declared range", names, value.span)
+            self._refuse("a declared range", names, value.span, within)
         if names and _may_be_array(value):  # one variable would hold several numbers
             self._refuse("a copy of an array", names, value.span)
         for target in targets if names else ():
@@ -249,7 +245,7 @@ class _Uses:
             return
         self.arrives = NONE if names else frozenset((target,))
         if within is not None:
-            self._refuse("a declared range", frozenset((target,)), within.span)
+            self._refuse("a declared range", frozenset((target,)), within.span, within)
         self.touched.add(target)
         self.joined.append(names | {target})
 
@@ -309,11 +305,11 @@ class _Uses:
 
     # --- expressions -----------------------------------------------------------------------
 
-    def narrow(self, expr: Expr, what: str) -> None:
-        """Read an expression that has to be without wide numbers."""
+    def narrow(self, expr: Expr, what: str, among: Expr | None = None) -> None:
+        """Read an expression that has to be without wide numbers, and be in an array or range."""
         names = self.holds(expr)
         if names:
-            self._refuse(what, names, expr.span)
+            self._refuse(what, names, expr.span, among)
 
     def holds(self, expr: Expr) -> Names:
         """Return the wide variables of which the value may be a copy."""
@@ -366,7 +362,7 @@ class _Uses:
                 self._together((item, *ends))
                 return NONE
             case "index", (array, index):
-                self.narrow(index, "an index")
+                self.narrow(index, "an index", array)
                 return self._together(_items((array,)))
             case (("+" | "-"), (one, by)) if (names := self.holds(one)) and not self.holds(by):
                 added = by if expr.op == "+" else Apply("neg", (by,), by.span)
@@ -440,9 +436,10 @@ class _Uses:
                 expr = Binder(binding.name, "set", binding.domain, where, expr, expr.span)
         return expr
 
-    def _refuse(self, what: str, names: Names, span: Span) -> None:
+    def _refuse(self, what: str, names: Names, span: Span, among: Expr | None = None) -> None:
         name = min(names)
-        self.mistakes.append(ComputedWithUnbounded(span, what, spoken(name), self.drawn[name]))
+        drawn = self.drawn[name]
+        self.mistakes.append(ComputedWithUnbounded(span, what, spoken(name), drawn, among))
 
 
 def _items(args: tuple[Expr, ...]) -> tuple[Expr, ...]:

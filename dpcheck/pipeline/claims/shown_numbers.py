@@ -190,7 +190,7 @@ def undecided_beyond(explored: Explored, param: Param | None = None) -> LimitRea
         instead = f"a value: `-D {param.name}={param.simplest.str()}`"
     return too_large(
         f"how much is told of numbers shown beyond {low}..{high} still matters",
-        f"{instead}, or output `clamp(..., lo, hi)`",
+        f"{instead}, or output `clamp(..., {low}, {high})`",
     )
 
 
