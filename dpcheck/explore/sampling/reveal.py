@@ -67,7 +67,7 @@ def _shown(
     needed = window.with_ratios(ratio for (ratio,) in law.law if ratio != 0)
     if needed != window:
         raise WindowTooSmall(needed)
-    parts = [part for ratio in window.ratios for part in as_fraction_parts(ratio)]
+    parts = [1, *(part for ratio in window.ratios for part in as_fraction_parts(ratio))]
     if not fits_in_memory(2 * window.margin, window.margin, *parts):
         raise window.too_far()
     end, sign = (window.high, 1) if is_above else (window.low, -1)
