@@ -420,8 +420,7 @@ Noise without bounds has infinitely many values. A number that is output may be 
 whatever it was compared with, and the program still reads, then depends on which one it was: there
 are infinitely many ways to go on. Output it clamped, or draw a fresh number for the output, as the
 sparse vector technique with numbers does: comparing and releasing one and the same noise is its
-best-known mistake. Whether a number is read later is told from the text, whatever the conditions in
-between: where every run ends after the output, `stop` has to stand before anything that reads.
+best-known mistake. Whether a number is read later is told from the text: end runs by `stop`.
 
 Wrong: if z >= noisy_t { output z }   ...   if w >= noisy_t { output w }
 Right: if z >= noisy_t { y ~ geometric(q, 1/2) unbounded   output y }

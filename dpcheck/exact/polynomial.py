@@ -23,8 +23,7 @@ MAX_DEGREE = 1_000_000
 """Bounds elements of ℤ[e^r] whose unit r is small beside their exponents."""
 FIRST_PRECISION = 64
 """Bits of the first enclosure; each further one has twice as many."""
-LONG = 1 << 2000
-"""From there on flint's integers are faster: 16000 denominators 3 * 2^k, 17 times."""
+LONG = 1 << 2000  # flint is faster from there on: 17 times for 16000 denominators 3 * 2^k
 
 
 def precisions(first: int = FIRST_PRECISION) -> Iterator[int]:

@@ -218,10 +218,9 @@ def _branch(
                 return None
             policy = program.unbounded_policy(drawn)
             if policy is not None:
-                name, place = variable.name, target_tree.span
+                place, what = target_tree.span, "the target of a row"
                 among = next((each for _, each in states.families[target.name].indices), None)
-                what = "the target of a row"
-                scope.report(ComputedWithUnbounded(place, what, name, policy.span, among))
+                scope.report(ComputedWithUnbounded(place, what, variable.name, policy.span, among))
                 return None
             return program.RowDraw(name, drawn, target, span)
     assert_never(branch)

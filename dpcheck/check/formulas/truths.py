@@ -25,7 +25,7 @@ from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.chain.sets import distinct
 from dpcheck.check.values.comparisons import holds
 from dpcheck.exact import Number, add, as_fraction_parts, compare, excess_sign, subtract
-from dpcheck.limits import Limit, LimitReached, Limits
+from dpcheck.limits import LimitReached, Limits, too_large
 from dpcheck.logic import formulas as f
 
 if TYPE_CHECKING:
@@ -42,13 +42,10 @@ _BITS = 128
 """Certified bounds lie at most 2^-128 apart where exact values would be long."""
 
 
-BEYOND: Final = Limit(
-    "size",
-    unit=(
-        "a formula inside of a path depends on how far beyond the window numbers without bounds are"
-    ),
-    advice="a policy such as `clamped -20..20`, or a formula without a P or D inside of a path",
-)
+BEYOND: Final = too_large(
+    "a formula inside of a path depends on how far beyond the window numbers without bounds are",
+    "a policy such as `clamped -20..20`, or a formula without a P or D inside of a path",
+).limit
 """What a wider window may help with."""
 
 

@@ -67,7 +67,10 @@ def later_pairs(
         seen = union(seen, keys)
         here = np.stack([keys // n, keys % n], axis=1)
         if _differ(asked, here):
-            raise _different_questions()
+            raise too_large(
+                "a D inside of a path compares runs, and one of them alone makes a query",
+                "a loop with fewer rounds, such as `for i in 1..3`, where every analyst is tried",
+            )
         drawing = here[np.all(steps.is_sample[here], axis=1)]
         showing = here[np.all(steps.shown[here] != NOWHERE, axis=1)]
         showing = showing[steps.shown[showing[:, 0]] == steps.shown[showing[:, 1]]]
@@ -130,13 +133,6 @@ def _asked(mechanism: Mechanism, raw: RawGraph) -> IntArray:
             case Output(query="adaptive", value=Apply(args=(Const(value=mark), *_))):
                 found[states.numbers] = names.setdefault(mark, len(names) + 1)
     return found
-
-
-def _different_questions() -> LimitReached:
-    return too_large(
-        "a D inside of a path compares runs of which one makes a query and the other does not",
-        "a loop with fewer rounds, such as `for i in 1..3`, where every analyst is tried",
-    )
 
 
 def _different_memories() -> LimitReached:

@@ -146,7 +146,7 @@ def with_integers(columns: Mapping[str, IntArray], table: ValueTable) -> dict[st
 def _codes_beyond(codes: IntArray, table: ValueTable) -> list[int]:
     """Return the codes of values that hold numbers beyond the window; codes [n_codes]."""
     among = np.unique(codes[(codes >= PLAIN) & (codes < FIRST_FAULT)]).tolist()
-    return [code for code in among if _is_beyond(table.value(code))]
+    return [code for code in among if as_far(table.value(code), []) != table.value(code)]
 
 
 def with_less_told(codes: IntArray, table: ValueTable, *, keeps_far: bool) -> IntArray:
@@ -158,22 +158,14 @@ def with_less_told(codes: IntArray, table: ValueTable, *, keeps_far: bool) -> In
     def told(value: Value) -> Value:
         if not isinstance(value, Beyond) or (keeps_far and value.level == 1):
             return value
-        if not keeps_far:
-            return replace(value, level=1, n_kinds=1)
-        return replace(value, level=value.n_kinds)
+        n_kinds = value.n_kinds if keeps_far else 1
+        return replace(value, level=n_kinds, n_kinds=n_kinds)
 
     return table.codes(_changed(table.value(code), told) for code in codes.tolist())
 
 
 def _next_to(one: Beyond) -> int:
     return one.bound + (1 if one.is_above else -1)
-
-
-def _is_beyond(value: Value) -> bool:
-    """Return whether a number beyond the window is in a value."""
-    beyond: list[Beyond] = []
-    as_far(value, beyond)
-    return bool(beyond)
 
 
 def _changed(value: Value, change: Callable[[Value], Value]) -> Value:

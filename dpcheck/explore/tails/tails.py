@@ -64,10 +64,6 @@ class Window:
             return replace(self, low=low, high=high)
         return replace(self, low=min(self.low, low), high=max(self.high, high))
 
-    def with_values_of(self, other: Window) -> Window:
-        """Return the smallest window that holds those of another one, too."""
-        return self if other.low > other.high else self.with_values(other.low, other.high)
-
     def with_ratios(self, ratios: Iterable[Number]) -> Window:
         """Return the window with these ratios too."""
         every = sorted({*self.ratios, *ratios}, key=cmp_to_key(compare), reverse=True)
@@ -76,11 +72,10 @@ class Window:
     def too_far(self) -> LimitReached:
         """Return that no table holds this window."""
         low, high = map(value_text, self.shown)
-        near = f"{value_text(self.low - 9)}..{value_text(min(self.high, self.low + 90) + 9)}"
-        policy = f"a policy such as `clamped {near}`"
+        near = f"clamped {value_text(self.low - 9)}..{value_text(self.low + 99)}"
         return too_large(
             f"numbers without bounds matter in {low}..{high}, at least",
-            policy if abs(self.low) < 2**30 else "centers and constants nearer to 0",
+            f"a policy such as `{near}`" if abs(self.low) < 2**30 else "numbers nearer to 0",
         )
 
     def wider(self) -> Window:
@@ -335,11 +330,10 @@ class Tails:
         for guard in self.wide.guards.get(node, ()):
             met = with_codes(met, evaluated(guard, frame, self.table), self.table)
         if met.low <= met.high:
-            met = Window(met.low - self.farthest, met.high + self.farthest)
-        self.met = self.met.with_values_of(met)
-        needed = self.window.with_values_of(self.met)
-        if needed != self.window:
-            raise WindowTooSmall(needed)
+            self.met = self.met.with_values(met.low - self.farthest, met.high + self.farthest)
+            needed = self.window.with_values(self.met.low, self.met.high)
+            if needed != self.window:
+                raise WindowTooSmall(needed)
 
     def is_beyond(self, codes: IntArray) -> BoolArray:
         """Return [n_rows], where the codes of a wide variable are beyond the window."""

@@ -438,8 +438,8 @@ class _Uses:
 
     def _refuse(self, what: str, names: Names, span: Span, among: Expr | None = None) -> None:
         name = min(names)
-        drawn = self.drawn[name]
-        self.mistakes.append(ComputedWithUnbounded(span, what, spoken(name), drawn, among))
+        found = ComputedWithUnbounded(span, what, spoken(name), self.drawn[name], among)
+        self.mistakes.append(found)
 
 
 def _items(args: tuple[Expr, ...]) -> tuple[Expr, ...]:
