@@ -39,6 +39,11 @@ class ParamInterval:
     high: ParamEnd
 
     @property
+    def is_exact(self) -> bool:
+        """Whether its text is exact, and an interval, as the language writes it."""
+        return self.low != self.high and None not in (self.low.exact, self.high.exact)
+
+    @property
     def text(self) -> str:
         """The interval in short: `(0, 1/2]`, `{1/2}`.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -89,10 +89,15 @@ def explain_event_claim(subject: Subject, example: Counterexample) -> Explanatio
 def _cut_off(evidence: TableEvidence, n_outputs: int) -> TableEvidence:
     """Return the evidence about the first outputs of endless runs, which go on after so many."""
     table = evidence.rows.table
-    lengths = [len(table.outputs(k)) for k in range(table.n_sequences)]
-    is_cut = (np.array(lengths) == n_outputs) & (table.end == STOPPED)
+    is_cut = (np.array(_lengths(evidence)) == n_outputs) & (table.end == STOPPED)
     cut = replace(table, end=np.where(is_cut, GOES_ON, table.end))
     return replace(evidence, rows=replace(evidence.rows, table=cut))
+
+
+def _lengths(evidence: TableEvidence) -> list[int]:
+    """Return how many outputs each sequence has, [n_sequences]."""
+    table = evidence.rows.table
+    return [len(table.outputs(k)) for k in range(table.n_sequences)]
 
 
 def _of_smallest_pair(
@@ -195,31 +200,26 @@ def _tight(
     epsilon: Budget,
     delta: Number,
     reason: str,
-) -> Tight:
+) -> Tight | None:
     """Return the least ε at the claim's δ, with a reason if it is infinite, and the least δ at ε.
 
-    Where there is no evidence about all outputs, that against the claim bounds both from below.
+    Where there is no evidence about all outputs, that against the claim bounds both from below: δ
+    where it lists the first outputs, since the likeliest event of all is far from a single one.
     """
     complete = complete_evidence(seen)
     evidence = against if complete is None else complete
     least_epsilon = quantity_amount(tight_epsilon(evidence, delta).value)
-    least_delta = quantity_amount(tight_delta(evidence, epsilon).value)
-    why = f", {reason}" if least_epsilon.exact == "inf" else ""
-    is_known = complete is not None
-    known_delta = _least(f"delta({exact_text(epsilon)})", least_delta, is_known=is_known)
+    least_delta: Amount | None = quantity_amount(tight_delta(evidence, epsilon).value)
+    reason = reason if least_epsilon.exact == "inf" else ""
+    more, is_known = "", complete is not None
+    if complete is None and isinstance(against, TableEvidence):
+        more = f" (seen in the first {max(_lengths(against))} outputs; more may need more)"
+    elif complete is None:
+        least_delta = None
+    known = is_known, is_known
     if not is_known and delta == 0 and subject.value is not None:
-        least_epsilon, is_known = subject.value, True
-    known_epsilon = _least(_name_of_epsilon(delta), least_epsilon, is_known=is_known)
-    text = Phrase.of(*known_epsilon, f"{why}; ", *known_delta)
-    return Tight(text, least_epsilon, least_delta)
-
-
-def _least(name: str, amount: Amount, *, is_known: bool = True) -> list[PhrasePart]:
-    """Return the least value of ε or δ, or that it is not less."""
-    if amount.enclosure is not None and amount.enclosure[1] == "inf":
-        return [f"{name} >= {amount.enclosure[0]}"]
-    is_chance = name.startswith("delta")
-    return [Enough(amount, "<=", name, is_chance)] if is_known else [f"{name} >= ", amount]
+        least_epsilon, known = subject.value, (True, False)
+    return _told((epsilon, delta), (least_epsilon, least_delta), reason, known, more)
 
 
 def asked_tight(subject: Subject, epsilon: Budget, delta: Number, reason: str = "") -> Tight | None:
@@ -232,17 +232,27 @@ def asked_tight(subject: Subject, epsilon: Budget, delta: Number, reason: str = 
     least_delta = None
     if not subject.is_window:
         least_delta = subject.ask(claims.QuantityValue(claims.TightDelta(epsilon, span), span))
+    return _told((epsilon, delta), (least_epsilon, least_delta), reason)
+
+
+def _told(
+    budget: tuple[Budget, Number],
+    least: tuple[Amount | None, Amount | None],
+    reason: str,
+    known: tuple[bool, bool] = (True, True),
+    more: str = "",
+) -> Tight | None:
+    """Return the least ε and δ, as far as there are any, or that they are not less: not `known`."""
+    epsilon, delta = (exact_text(each) for each in budget)
+    names = "epsilon" if delta == "0" else f"epsilon({delta})", f"delta({epsilon})"
     parts: list[PhrasePart] = []
-    if least_epsilon is not None:
-        parts += _least(_name_of_epsilon(delta), least_epsilon)
-        parts += [f", {reason}"] if reason and least_epsilon.exact == "inf" else []
-    if least_delta is not None:
-        parts += ["; " * bool(parts), *_least(f"delta({exact_text(epsilon)})", least_delta)]
-    return Tight(Phrase.of(*parts), least_epsilon, least_delta) if parts else None
-
-
-def _name_of_epsilon(delta: Number) -> str:
-    return "epsilon" if delta == 0 else f"epsilon({exact_text(delta)})"
+    for name, amount, is_known in zip(names, least, known, strict=True):
+        if amount is not None:
+            is_bounded = amount.enclosure is None or amount.enclosure[1] != "inf"
+            side: Literal["<=", ">="] = "<=" if is_known and is_bounded else ">="
+            parts += ["; " * bool(parts), Enough(amount, side, name, name.startswith("delta"))]
+            parts += [f", {reason}"] if reason and amount.exact == "inf" else []
+    return Tight(Phrase.of(*parts, more), *least) if parts else None
 
 
 def _rule(shown: ShownPair, cells: InputCells, limits: Limits) -> Rule | None:
@@ -253,18 +263,19 @@ def _rule(shown: ShownPair, cells: InputCells, limits: Limits) -> Rule | None:
 
 
 def _others(shown: ShownPair, cells: InputCells, subject: Subject) -> Others:
-    """Return how many pairs violate the claim, and the worst one with its optimal event."""
+    """Return how many pairs violate the claim, and the worst of all with its optimal event."""
     found, seen, limits = shown.found, shown.seen, subject.limits
+    # Of outputs that go on, longer sequences may violate the claim for more pairs.
+    is_complete = found.is_complete and found.evidence.rows.table.is_complete
+    counts = found.n_violating, len(seen.pairs), is_complete and not subject.is_window
+    if not counts[-1]:
+        return Others(*counts, is_window=subject.is_window)
     gap = minimal.worst_pair(found, seen.states)
     over = number_amount(excess(subtract(gap.p, found.delta), gap.q, found.factor.epsilon))
     worst = _ends(seen.states, gap)
-    # Of outputs that go on, longer sequences may violate the claim for more pairs.
-    is_complete = found.is_complete and found.evidence.rows.table.is_complete
-    is_complete = is_complete and not subject.is_window
-    counts = found.n_violating, len(seen.pairs), is_complete
     event = minimal.largest_gaps(found, gap, limits)
     if worst == (shown.left, shown.right) and set(event) == set(shown.event.sequences):
-        return Others(*counts, over, is_window=subject.is_window)
+        return Others(*counts, over)
     rule = None if len(event) == 1 else rules_of(found, gap, cells, limits).optimal()
     return Others(
         *counts,
@@ -274,7 +285,6 @@ def _others(shown: ShownPair, cells: InputCells, subject: Subject) -> Others:
         tuple(map(found.evidence.shown, event[:_LISTED])),
         len(event),
         (number_amount(gap.p), number_amount(gap.q)) if rule is None else (rule[0].p, rule[0].q),
-        subject.is_window,
     )
 
 

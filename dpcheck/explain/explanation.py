@@ -7,11 +7,13 @@ name stands in `Explanation.omitted`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal, get_args
 
 from dpcheck.check.values.verdicts import (
     Amount,
     Counterexample,
+    Enough,
     OutputSequence,
     Phrase,
     ShownEvent,
@@ -193,6 +195,23 @@ class Tight:
     text: Phrase
     epsilon: Amount | None = None
     delta: Amount | None = None
+
+    @property
+    def label(self) -> str:
+        """What it is called: where only lower bounds are known, none of them is tight."""
+        known = [part for part in self.text.parts if isinstance(part, Enough) and part.name]
+        is_bound = known and all(part.side == ">=" for part in known)
+        return "at least" if is_bound else "tight"
+
+    def shown_at(self, value: str, offers: Iterable[str]) -> Tight:
+        """Return it as it is said of a claim for all values of a parameter: of one, `alpha = 1/2`.
+
+        The claims offered are true without choosing a value.
+        """
+        name, _, chosen = value.partition(" = ")
+        setting = f"{name}={chosen}" if "(" not in chosen else f"'{name}={chosen}'"
+        lead = "".join(f"{each}; " for each in offers) + f"with -D {setting}: "
+        return replace(self, text=Phrase.of(lead, *self.text.parts))
 
 
 @dataclass(frozen=True)

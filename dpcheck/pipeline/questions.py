@@ -10,7 +10,15 @@ from itertools import starmap
 from typing import TYPE_CHECKING, assert_never
 
 from dpcheck.check.values.measures import ClaimRejected
-from dpcheck.check.values.verdicts import Amount, Coverage, Outcome, Phrase, Undecided, Violated
+from dpcheck.check.values.verdicts import (
+    AllValues,
+    Amount,
+    Coverage,
+    Outcome,
+    Phrase,
+    Undecided,
+    Violated,
+)
 from dpcheck.diagnostics.claims import SeveralStates
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.exact import TooLarge
@@ -208,11 +216,23 @@ def _explained(
         # Of each block those pairs were kept that exceed the budget most.
         others = replace(found.others, n_pairs=whole.n_pairs, is_complete=False)
         found = replace(found, others=others)
+    if found is not None and found.tight is not None and known is not None and known.sample:
+        tight = found.tight.shown_at(f"{known.param} = {known.sample}", _kept(check, known))
+        found = replace(found, tight=tight)
     if found is not None and detail == "full" and ready.whole is None:
         n_inputs = ready.explored.sizes.n_initial
         smaller = subject.part("also", lambda: smaller_model(check, n_inputs, limits))
         found = replace(found, also=tuple(starmap(Setting, (smaller or {}).items())))
     return found, tuple(subject.faults.values())
+
+
+def _kept(check: ResolvedCheck, known: AllValues) -> Iterator[str]:
+    """Yield the claim about those values of its parameter for which it holds, as it is asked."""
+    at = "" if check.at_text is None else f" at {check.at_text}"
+    for interval in known.holds_for:
+        if interval.is_exact:
+            where = f"for {known.param} in {interval.text}"
+            yield f"check {check.target_text} {where}{at}: {check.claim_text}"
 
 
 def _parts_alone(

@@ -200,7 +200,7 @@ def _digits_apart(amounts: Sequence[Amount]) -> int | None:
 def enough_text(found: Enough, written: Callable[[Amount], str]) -> str:
     """Return what can be pasted: the exact number where it is `written`, a rounded one on its side.
 
-    Beside a name stand both.
+    Beside a name stand both, but for a lower bound.
 
     >>> third = Amount("1/3", "0.33333333333333333")
     >>> enough_text(Enough(third, "<=", "delta"), amount_text)
@@ -208,7 +208,8 @@ def enough_text(found: Enough, written: Callable[[Amount], str]) -> str:
     >>> enough_text(Enough(third, ">="), partial(readable, longest=2))
     '0.3333333'
     """
-    amount, text = found.amount, "" if found.end else written(found.amount)
+    is_bound = bool(found.name) and found.side == ">="
+    amount, text = found.amount, "" if found.end or is_bound else written(found.amount)
     is_exact = text and not text.startswith("≈") and not _UNREADABLE.search(amount.exact)
     if is_exact and found.name and "≈" not in text:
         return f"{found.name} = {text}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import defaultdict
 from fractions import Fraction
 from pathlib import Path
 
@@ -33,17 +34,19 @@ ALONE = sorted(path for path in OTHERS if 'import "' not in path.read_text("utf-
 CHOSEN = ALONE if os.environ.get("DPCHECK_ALL_MODELS") else seeded(len(ALONE)).sample(ALONE, 12)
 
 
-def checked(text, folder):
+def checked(text, folder, definitions=()):
     """Return the answers of a model's claims, with short explanations."""
     (folder / "model.dpm").write_text(text, "utf-8")
-    options = Options(n_explained=0, limits=RunLimits(100_000, 5))
+    options = Options(definitions, n_explained=0, limits=RunLimits(100_000, 5))
     events = check_paths([str(folder / "model.dpm")], options)
     return [event for event in events if isinstance(event, Answer)]
 
 
 def tight_row(answer):
-    """Return the row `tight` as it is shown, in one line."""
-    found = re.search(r"^( +)tight +(.*(?:\n\1 {8,}.*)*)", answer_text(answer), re.MULTILINE)
+    """Return the row `tight`, or `at least`, as it is shown, in one line."""
+    found = re.search(
+        r"^( +)(?:tight|at least) +(.*(?:\n\1 {8,}.*)*)", answer_text(answer), re.MULTILINE
+    )
     return "" if found is None else " ".join(found[2].split())
 
 
@@ -74,6 +77,8 @@ def offered(claim, row):
     elif row.endswith(" would do"):
         yield from (made + path for made in row.removesuffix(" would do").split(" or "))
     elif not row.startswith("no bound would do") and row != "D is true for every epsilon":
+        row = row.partition(" (seen in the first ")[0]
+        yield from (each for each in row.split("; ") if " >= " in each)
         for name, value in values(row.split("; ")):
             word, _, given = name.partition("(")
             if word == "epsilon":
@@ -89,6 +94,12 @@ def values(texts):
         for number in numbers:
             if not number.startswith("inf"):
                 yield name, number
+
+
+def at_a_value(row):
+    """Return the claims about some values, the definition of one, and what is so there."""
+    found = re.fullmatch(r"((?:check .*?; )*)with -D (\S+|'.*?'): (.*)", row)
+    return ((), (), row) if found is None else (found[1].split("; ")[:-1], (found[2],), found[3])
 
 
 NEAR = st.integers(-9, 9).map(lambda n: Fraction(n, 10**30))
@@ -108,12 +119,15 @@ def test_what_would_make_a_claim_true_does_so_as_it_is_shown(path, tmp_path):
     text = re.sub(r"^(\s*)refute\b", r"\1check", path.read_text("utf-8"), flags=re.MULTILINE)
     targets = re.findall(r"^mechanism (\w+)", text, flags=re.MULTILINE)
     asked = "".join(f"check {target}: dp(1/7, 1/500)\n" for target in targets)
-    pasted = []
+    pasted = defaultdict(list)
     for answer in checked(f"{text}\n{asked}", tmp_path):
         at = "" if answer.at is None else f" at {answer.at}"
-        if answer.explanation is not None and answer.outcome.all_values is None:
-            made = offered(answer.claim, tight_row(answer))
-            pasted += [f"check {answer.target}{at}: {claim}" for claim in made]
-    told = checked("\n".join([text, *pasted]), tmp_path)[-len(pasted) :] if pasted else []
-    assert len(told) == len(pasted)
-    assert [(each.target, each.claim) for each in told if not each.is_ok] == []
+        if answer.explanation is not None:
+            asks, definitions, row = at_a_value(tight_row(answer))
+            pasted[()] += asks
+            made = offered(answer.claim, row)
+            pasted[definitions] += [f"check {answer.target}{at}: {claim}" for claim in made]
+    for definitions, claims in ((key, found) for key, found in pasted.items() if found):
+        told = checked("\n".join([text, *claims]), tmp_path, definitions)[-len(claims) :]
+        assert len(told) == len(claims)
+        assert [(each.target, each.claim) for each in told if not each.is_ok] == []

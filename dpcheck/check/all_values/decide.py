@@ -258,6 +258,7 @@ def _truth(
         None if sample is None else exact_text(sample),
         shown_at=sample,
         fails_for_all=holds_for.is_empty and len(failing_alone) == len(outcomes),
+        holds_for=tuple(line.intervals(holds_for)),
     )
     if not intervals:
         return Outcome(Holds(), failing.coverage, failing.vacuity, all_values=shown)

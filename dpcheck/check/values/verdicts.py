@@ -183,8 +183,8 @@ def as_amount(value: Amount | Budget | Fraction | float | str) -> Amount:
 class Enough:
     """A number to write into a claim, which is true with it and with every number on its `side`.
 
-    So a report may round it to that side. `name` is the quantity that it is the least value of. A
-    claim takes no chance, nor a δ, above 1.
+    So a report may round it to that side. `name` is the quantity that it is the least value of, or
+    a lower bound of, which stands after `>=`. A claim takes no chance, nor a δ, above 1.
 
     >>> str(Enough(Amount("ln(3)", "1.0986122886681097", "3"), "<=", "epsilon"))
     'epsilon = ln(3)'
@@ -200,7 +200,8 @@ class Enough:
     def __str__(self) -> str:
         """Return the number in full, or the end of its enclosure."""
         end = self.end or self.amount.exact
-        return f"{self.name} {self.side if self.end else '='} {end}" if self.name else end
+        sign = self.side if self.end or self.side == ">=" else "="
+        return f"{self.name} {sign} {end}" if self.name else end
 
     @property
     def end(self) -> str:
@@ -506,9 +507,10 @@ class AllValues:
     """What is known of a claim for all values of a parameter.
 
     `asked` are the values it is about; a claim fails for exactly those of `fails_for`, of which
-    `sample` is a simple one (None where all are irrational), as a value `shown_at`. It may fail for
-    more if `is_exact` is false: where some inputs of infinitely many show it; not if it
-    `fails_for_all` that are asked. `pieces` are what `compute` asked for.
+    `sample` is a simple one (None where all are irrational), as a value `shown_at`, and holds for
+    those of `holds_for`. It may fail for more if `is_exact` is false: where some inputs of
+    infinitely many show it; not if it `fails_for_all` that are asked. `pieces` are what `compute`
+    asked for.
     """
 
     param: str
@@ -519,6 +521,7 @@ class AllValues:
     shown_at: int | Rational | Budget | None = None
     is_exact: bool = True
     fails_for_all: bool = False
+    holds_for: tuple[ParamInterval, ...] = ()
 
 
 @dataclass(frozen=True)

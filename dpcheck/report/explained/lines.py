@@ -71,7 +71,7 @@ def _blocks(found: explanation.Explanation, file: str) -> Iterator[Iterable[Row]
     if found.inner is not None:
         yield _inner(found.inner, file)
     if found.tight is not None:
-        yield [Row("tight", _phrase(found.tight.text))]
+        yield [Row(found.tight.label, _phrase(found.tight.text))]
     if found.attacker is not None:
         said = _attacker(found.attacker)
         yield [Row("attacker", "".join(map("after {}: ".format, first)) + said)]
@@ -253,8 +253,7 @@ def _worst(others: explanation.Others, pair: explanation.Neighbors | None) -> st
     """Return the worst pair with its optimal event."""
     if others.excess is None:
         return ""
-    found = "" if others.is_complete else " found"
-    text = f"; largest excess{found} {notation.readable(others.excess)}"
+    text = f"; largest excess {notation.readable(others.excess)}"
     worst = others.worst
     if worst is None:
         return text

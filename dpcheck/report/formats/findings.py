@@ -212,7 +212,7 @@ def _why(answer: Answer, found: Counterexample) -> str:
     times = notation.number_text(ratio, notation.LONGEST)
     said = f"`{notation.event_text(event)}` is {times} times as likely {left} as {right}"
     if shown is not None and shown.tight is not None:
-        said += f"; tight: {notation.phrase_text(shown.tight.text)}"
+        said += f"; {shown.tight.label}: {notation.phrase_text(shown.tight.text)}"
     return said
 
 
