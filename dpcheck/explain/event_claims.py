@@ -299,7 +299,11 @@ def _from_counterexample(subject: Subject, example: Counterexample, seen: SeenPa
     sources = seen.sources[seen.pairs[[] if pair is None else pair]]
     ended = partial(_ended, chain=seen.chain, sources=sources)
     runs = [replace(run, shown=ended(run.shown)) for run in made.runs]
-    event = made.event if isinstance(made.event, Phrase) else tuple(map(ended, made.event))
+    event = made.event
+    if not isinstance(event, Phrase):
+        shown = [run.shown for run in made.runs]
+        event = (*shown, *(each for each in event if each not in shown))
+        event = tuple(map(ended, event))
     return replace(made, runs=tuple(runs), event=event)
 
 

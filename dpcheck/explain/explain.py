@@ -55,6 +55,11 @@ def explain(subject: Subject, outcome: verdicts.Outcome) -> Explanation | None:
     example, claim = outcome.verdict.counterexample, subject.claim
     made = subject.part("explanation", lambda: _explained(subject, example))
     made = found_against(claim, example) if made is None else made
+    if (pair := made.neighbors) is not None:  # the run first: bounds about all inputs take longer
+        made = _with_run(subject, made, pair)
+        differing = pair.differences or differences(subject.explored, pair)
+        kind: NeighborKind = "secrets" if _are_secrets(subject.target) else "neighbors"
+        made = replace(made, neighbors=replace(pair, differences=differing, kind=kind))
     is_partial = subject.is_window or subject.explored.window is not None
     if is_partial and isinstance(claim, claims.PrivacyClaim):
         epsilon, delta = claim.epsilon, claim.delta
@@ -64,11 +69,6 @@ def explain(subject: Subject, outcome: verdicts.Outcome) -> Explanation | None:
         reason = ONE_SIDED * is_one_sided
         tight = subject.part("tight", lambda: asked_tight(subject, epsilon, delta, reason))
         made = replace(made, tight=tight)
-    if (pair := made.neighbors) is not None:
-        made = _with_run(subject, made, pair)
-        differing = pair.differences or differences(subject.explored, pair)
-        kind: NeighborKind = "secrets" if _are_secrets(subject.target) else "neighbors"
-        made = replace(made, neighbors=replace(pair, differences=differing, kind=kind))
     if subject.detail != "full":
         made = made.in_short
     if subject.detail == "none":

@@ -169,7 +169,8 @@ class TracedRun:
     `share` of the sequence's probability is this run's, 1 if it is the only one. `same` are draws
     with equal probabilities on both sides. Where the same draws lead to other outputs on the right,
     `elsewhere` are the draws of the right's own most probable run. `cut` is the range at whose end
-    a draw is, where the outputs are impossible on the right.
+    a draw is, where the outputs are impossible on the right, and `instead` says what the right
+    shows in their place.
 
     It may be a run that satisfies a path formula: `event` of two neighbors, of one state `inside`,
     or `outside` if it does not; or one from an `input` alone. `shown` are its outputs where the
@@ -181,6 +182,7 @@ class TracedRun:
     same: tuple[RunStep, ...] = ()
     elsewhere: tuple[RunStep, ...] = ()
     cut: str = ""
+    instead: str = ""
     of: RunKind = "output"
     shown: OutputSequence | None = None
 

@@ -201,7 +201,10 @@ def _probability(subject: Subject, formula: f.ProbabilityIs, selected: IntArray)
     chances = subject.truths.probabilities(formula.path, selected)
     found = _outside(subject, "P", formula.relations, chances)
     runs, run = deciding_runs(subject, formula.path, (found.state,), found.side)
-    inner, least = subject.part("inner", lambda: inner_of(subject, formula.path)) or (None, None)
+    inner, least = subject.part("inner", lambda: inner_of(subject, formula.path, found.state)) or (
+        None,
+        None,
+    )
     within = None
     if found.side == "outside":
         within = subject.part("inner", lambda: false_within(subject, formula.path, found.state))

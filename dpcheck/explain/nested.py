@@ -21,6 +21,7 @@ from dpcheck.check.values.amounts import epsilon_amount, number_amount
 from dpcheck.check.values.verdicts import Enough, OutputSequence, Phrase, PhrasePart
 from dpcheck.explain.event_claims import inequality_of
 from dpcheck.explain.explanation import Inner, Remark
+from dpcheck.explain.inputs import input_cells
 from dpcheck.explain.pairs import gaps_of
 from dpcheck.explain.runs.attribution import after_outputs
 from dpcheck.explain.runs.deciding_runs import deciding_runs
@@ -44,23 +45,27 @@ class Nested:
     """A D within a formula, and when it is asked.
 
     `sign` is 1 where the formula can only gain by its truth, -1 where it can only lose, else 0.
+    `within` is all that is asked of the states then.
     """
 
     formula: f.Private
     depths: Depths
     sign: int
+    within: f.StateFormula
 
 
-def inner_of(subject: Subject, path: f.PathFormula) -> tuple[Inner, Phrase | None] | None:
+def inner_of(
+    subject: Subject, path: f.PathFormula, start: int | None = None
+) -> tuple[Inner, Phrase | None] | None:
     """Return the first D within a path formula that fails at a pair that runs reach, and where.
 
-    Beside it stands the least ε with which the claim holds, if one does. Those whose truth the
-    formula can only lose by are left out.
+    Runs from the state `start` come first. Beside it stands the least ε with which the claim holds,
+    if one does. Those whose truth the formula can only lose by are left out.
     """
     for nested in _privates(path, (0, 0), 1):
         if nested.sign < 0:
             continue
-        found = _failing(subject, nested)
+        found = _failing(subject, nested, start)
         if found is not None:
             is_formula = nested.sign > 0 and isinstance(subject.claim, FormulaClaim)
             least = _least(subject, nested.formula) if is_formula else None
@@ -74,7 +79,8 @@ def false_within(subject: Subject, path: f.PathFormula, start: int) -> Remark | 
     What an analyst has fixed and not asked yet may be anything (`Truths`): the queries that are
     named, with which the P is false there, may be others than those of `start`.
     """
-    truths, starts = subject.truths, subject.truths.initial_alike(start)
+    truths, cells = subject.truths, input_cells(subject.explored)
+    alike_first = sorted(truths.initial_alike(start), key=lambda s: len(cells.changed(start, s)))
     following = partial(_following_states, truths.chain)
     for formula, depths in _required(path, (0, 0)):
         false = set(np.flatnonzero(~truths.everywhere(formula)).tolist())
@@ -82,7 +88,7 @@ def false_within(subject: Subject, path: f.PathFormula, start: int) -> Remark | 
         if way is not None:
             alike = truths.alike(way[-1])
             false = set(alike[~truths.at(formula, alike)].tolist())
-            way = _nearest(subject, starts, following, false.__contains__, depths)
+            way = _nearest(subject, alike_first, following, false.__contains__, depths)
         if way is not None:
             return _false_after(subject, formula, way, is_other=way[0] != start)
     return None
@@ -121,12 +127,16 @@ def _required(tree: object, depths: Depths) -> Iterator[tuple[f.ProbabilityIs, D
             yield from _required(part, _later(depths, 0, bound))
 
 
-def _privates(tree: object, depths: Depths, sign: int) -> Iterator[Nested]:
+def _privates(
+    tree: object, depths: Depths, sign: int, within: f.StateFormula | None = None
+) -> Iterator[Nested]:
     """Yield the D formulas within a formula, outer ones first."""
     match tree:
         case f.Private():
-            yield Nested(tree, depths, sign)
+            yield Nested(tree, depths, sign, within or tree)
             sign = 0
+        case f.Holds(state=state):
+            within = state
         case f.Not() | f.PathNot() | f.ProbabilityIs(relations=(("<=" | "<", _),)):
             sign = -sign
         case f.ProbabilityIs(relations=(("=", _),) | (_, _)):
@@ -140,23 +150,28 @@ def _privates(tree: object, depths: Depths, sign: int) -> Iterator[Nested]:
         case _:
             pass
     for part in trees.parts(tree):
-        yield from _privates(part, depths, sign)
+        yield from _privates(part, depths, sign, within)
 
 
 def _later(depths: Depths, least: int, most: int | None) -> Depths:
     return depths[0] + least, None if depths[1] is None or most is None else depths[1] + most
 
 
-def _failing(subject: Subject, nested: Nested) -> Inner | None:
-    """Return the nearest pair at which a D is false when it is asked, and where that is."""
+def _failing(subject: Subject, nested: Nested, start: int | None) -> Inner | None:
+    """Return the nearest pair at which a D is false when it is asked, and where that is.
+
+    From the state `start`, if there is one, and where that makes false what is asked, if it does.
+    """
     truths, formula, name = subject.truths, nested.formula, subject.chain.state_text
     pairs: list[Pair] = [(s, t) for s, t in truths.violating(formula, truths.pairs).tolist()]
+    false = ~truths.everywhere(nested.within)
+    pairs = [(s, t) for s, t in pairs if false[s] or false[t]] or pairs
     failing = [*pairs, *((t, s) for s, t in pairs)]
     is_program = isinstance(subject.target, Mechanism)
     search = _in_lock_step if is_program else _in_chain
-    way = search(subject, failing, nested.depths)
+    way = search(subject, failing, nested.depths, start)
     if way is None:
-        return None
+        return None if start is None else _failing(subject, nested, None)
     p, q = truths.probabilities(formula.path, np.array(way[-1], np.int64))
     if exact.compare(p, q) < 0:
         way, p, q = [(t, s) for s, t in way], q, p
@@ -167,38 +182,46 @@ def _failing(subject: Subject, nested: Nested) -> Inner | None:
     if outputs:
         line = subject.line_of(subject.explored.origin(way[-1][0]))
         said += [" after ", OutputSequence(outputs), f"{line}, {left} against {right}"]
-        said.append(", equal draws")
+        said.append(", after the same draws on both sides")
     else:
         said.append(f"{' at the inputs' * is_program}, {left} against {right}")
     event, failing_there = formula.path, inequality_of(p, q, formula.epsilon, formula.delta)
     run = None
     if all(
-        set(after_outputs(truths.chain, s, outputs)) == {t}
+        set(after_outputs(truths.chain, {s: 1}, outputs)) == {t}
         for s, t in zip(way[0], way[-1], strict=True)
     ):
         _, run = deciding_runs(subject, event, way[-1], "event", before=outputs, starts=way[0])
     return Inner(Phrase.of(*said), Phrase.of(formula_text(event)), failing_there, run)
 
 
-def _in_lock_step(subject: Subject, failing: Sequence[Pair], depths: Depths) -> list[Pair] | None:
+def _in_lock_step(
+    subject: Subject, failing: Sequence[Pair], depths: Depths, start: int | None
+) -> list[Pair] | None:
     """Return the pairs on a way to the nearest one that fails, or None."""
     chain, wanted = subject.truths.chain, set(failing)
     later = {(s, t) for s, t in chain.neighbors.later.tolist()}
     later |= {(t, s) for s, t in later}
     return _nearest(
         subject,
-        [(s, t) for s, t in subject.truths.pairs_at(subject.selected).tolist()],
+        [
+            (s, t)
+            for s, t in subject.truths.pairs_at(subject.selected).tolist()
+            if start in (None, s, t)
+        ],
         lambda pair: (each for each in _following(chain, pair) if each in later),
         wanted.__contains__,
         depths,
     )
 
 
-def _in_chain(subject: Subject, failing: Sequence[Pair], depths: Depths) -> list[Pair] | None:
+def _in_chain(
+    subject: Subject, failing: Sequence[Pair], depths: Depths, start: int | None
+) -> list[Pair] | None:
     """Return the nearest state of an explicit chain with a neighbor that fails, and that one."""
     chain, neighbors = subject.truths.chain, dict(failing)
 
-    starts: list[int] = subject.selected.tolist()
+    starts: list[int] = subject.selected.tolist() if start is None else [start]
     following = partial(_following_states, chain)
     way = _nearest(subject, starts, following, neighbors.__contains__, depths)
     return None if way is None else [(way[-1], neighbors[way[-1]])]
@@ -222,12 +245,12 @@ def _nearest(
             for node in filter(is_wanted, waiting):
                 return waiting[node]
             seen.update(waiting)
-        waiting = {
-            after: [*way, after]
-            for node, way in waiting.items()
-            for after in following(node)
-            if after not in seen
-        }
+        later: dict[Node, list[Node]] = {}
+        for node, way in waiting.items():
+            for after in following(node):
+                if after not in seen:
+                    later.setdefault(after, [*way, after])
+        waiting = later
         depth += 1
     return None
 

@@ -204,6 +204,22 @@ def test_a_claim_that_holds_says_which_input_comes_closest(claim, said, tmp_path
     assert beside == ([] if said is None else [f"tightest: {said}"])
 
 
+def test_an_inner_pair_is_one_of_the_input_shown_if_it_has_one(tmp_path):
+    text = """mechanism m {
+      input x in 0..3
+      adjacent abs(x - x') <= 1
+      y ~ geometric(x, 1/2) clamped 0..3
+      output if y >= 2 then top else bot
+      z ~ geometric(x, 1/2) clamped 0..3
+      output z
+    }
+    check m: P>=1 [ X (top => D{ln 3 - 1/2} [ X output = 0 ]) ]"""
+    (found,) = explained(text, tmp_path)
+    (first,) = (each for each in found.remarks if each.label == "from")
+    assert str(first.text).startswith("x = 3: ")
+    assert " after top (line 5), x = 2 against x = 3, " in str(found.inner.text)
+
+
 @pytest.mark.parametrize("shown", ["h", "go"])
 def test_an_inner_run_is_told_where_its_outputs_lead_to_the_inner_pair_alone(shown, tmp_path):
     text = f"""mechanism m {{
@@ -220,7 +236,7 @@ def test_an_inner_run_is_told_where_its_outputs_lead_to_the_inner_pair_alone(sho
 
 
 ASKED = """mechanism asked { input x in 0..1 adjacent all
-  for i in 1..2 { query c in {low, high} fixed
+  for i in 1..2 { query c in {high, low} fixed
     b ~ bernoulli(if c = low then 1/2 else 3/4) output if b then x else 1 - x } }
 """
 
@@ -235,7 +251,11 @@ ASKED = """mechanism asked { input x in 0..1 adjacent all
                 " (queries that are not asked yet are any)"
             ),
         ),
-        ("at c[1] = low : P>=1/2 [ P>=3/5 [ X output = x ] ]", "c = [low, low]: 1/2"),
+        (
+            "at c[2] = low : P=1 [ X P>=3/5 [ X output = x ] ]",
+            "is false after 0 from x = 0, c = [high, low]: 1/2",
+        ),
+        ("at c[1] = low : P>=1/2 [ P>=3/5 [ X output = x ] ]", "c = [low, high]: 1/2"),
         ("P>=1 [ X (output = 0 => P>=3/5 [ X output = x ]) ]", None),  # the P alone is no reason
     ],
 )

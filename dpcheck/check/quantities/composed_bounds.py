@@ -351,8 +351,8 @@ def _event_example(
         over = amounts.bounds_amount(p[0] - right[1], p[1] - right[0])
         ratio = amounts.bounds_amount(p[0] / q[1], p[1] / q[0] if q[0] > 0 else arb("inf"))
     event = (
-        f"the outputs of all runs whose scores add up to at least {least}: the score of an output "
-        f"is its privacy loss in units of {decimal(step)}, rounded"
+        f"the outputs of all runs whose privacy losses, each rounded to a multiple of "
+        f"{decimal(step)}, add up to at least {decimal(least * step)}"
     )
     plus = () if delta == 0 else (" + ", amounts.number_amount(delta))
     times = amounts.growth_amount(epsilon)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpcheck.chain.chain import Chain
+from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.chain.sets import distinct
 from dpcheck.check.quantities.seen_pairs import observed
 from dpcheck.check.values.amounts import INFINITE, number_amount
@@ -20,7 +20,13 @@ from dpcheck.check.values.event_text import GOES_ON, STOPPED
 from dpcheck.check.values.verdicts import Amount, Ending, OutputSequence
 from dpcheck.exact import Number, add, divide, multiply, number, whole
 from dpcheck.explain.atoms import output_values
-from dpcheck.explain.explanation import Difference, InputStep, Line, OutputStep
+from dpcheck.explain.explanation import (
+    Difference,
+    InputStep,
+    Line,
+    OutputStep,
+    RunStep,
+)
 from dpcheck.explain.inputs import InputCells
 from dpcheck.explain.pairs import ShownPair
 from dpcheck.explain.subject import Subject
@@ -93,23 +99,61 @@ def is_over(chain: Chain, source: int, outputs: Sequence[str]) -> bool:
 
 def chance(chain: Chain, source: int, shown: OutputSequence) -> Number:
     """Return the probability of outputs from a state of a chain that shows one a transition."""
-    vector = after_outputs(chain, source, shown.outputs)
+    vector = after_outputs(chain, {source: 1}, shown.outputs)
     if shown.ending != "goes on":
         vector = reached(chain, vector, None, getattr(chain, shown.ending))
     return mass(vector)
 
 
-def after_outputs(chain: Chain, source: int, outputs: Sequence[str]) -> Vector:
-    """Return the weights of the states that runs from a state are in after some outputs."""
-    vector: Vector = {source: 1}
+def after_outputs(chain: Chain, vector: Vector, outputs: Sequence[str]) -> Vector:
+    """Return the weights of the states that runs from others are in after some outputs."""
     for text in outputs:
-        after = [chain.targets[chain.indptr[s] : chain.indptr[s + 1]] for s in vector]
-        codes = distinct(chain.observation[np.concatenate(after)]).tolist()
+        codes = distinct(chain.observation[_targets(chain, vector)]).tolist()
         shows = (code for code in codes if code >= 0 and chain.observation_text(code) == text)
         if (code := next(shows, None)) is None:
             return {}
         vector = reached(chain, vector, code, None)
     return vector
+
+
+def _targets(chain: Chain, vector: Vector) -> IntArray:
+    """Return the states that others lead to, in order."""
+    edges = [chain.targets[chain.indptr[s] : chain.indptr[s + 1]] for s in vector]
+    return distinct(np.concatenate(edges))
+
+
+def shown_instead(
+    subject: Subject, outputs: Sequence[str], state: int, beside: Sequence[RunStep]
+) -> str:
+    """Return what a state shows, and where, in place of the first output that is impossible.
+
+    What the right shows `beside` the outputs of the left is told first: lines that lead to the same
+    states are not told apart.
+    """
+    chain, sources = observed(subject.chain, np.array([state], np.int64), subject.limits)
+    origin, vector = subject.explored.origin, {int(sources[0]): number(1)}
+    for n, text in enumerate(outputs):
+        after = after_outputs(chain, vector, [text])
+        if after:
+            vector = after
+            continue
+        shown = [(each.line, each.right_value) for each in beside[n : n + 1] if each.right_value]
+        targets = _targets(chain, vector)
+        for target in targets[chain.observation[targets] >= 0].tolist():
+            span = origin(target)
+            line = None if span is None else Line(span.source.name, span.line)
+            shown.append((line, chain.observation_text(int(chain.observation[target]))))
+        values: dict[Line, list[str]] = {}
+        for line, value in dict.fromkeys(shown):
+            if line is not None:
+                values.setdefault(line, []).append(value)
+        home = subject.claim.span.source.name
+        told = [
+            f"line {line.text(home)} shows {value}{' or others' * bool(others)}"
+            for line, (value, *others) in values.items()
+        ]
+        return ": ".join([f"the right never outputs {text}{' here' * (n > 0)}", ", ".join(told)])
+    return ""
 
 
 def chances(subject: Subject, shown: OutputSequence, states: Sequence[int]) -> list[Number]:

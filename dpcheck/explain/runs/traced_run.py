@@ -17,7 +17,7 @@ from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.exact import Number, divide
 from dpcheck.explain.explanation import Difference, Line, RunStep, TracedRun
 from dpcheck.explain.inputs import input_cells
-from dpcheck.explain.runs.attribution import chances, factor_amount
+from dpcheck.explain.runs.attribution import chances, factor_amount, shown_instead
 from dpcheck.explain.runs.passed_states import passed_states
 from dpcheck.explain.runs.program_runs import Environment, FoundRun, Place, ProgramRuns, Step
 from dpcheck.explain.subject import Subject
@@ -79,8 +79,11 @@ def _of_program(
         return None  # an end stands for numbers further out, too
     begin = runs.begin(left), None if right is None else runs.begin(right)
     steps, is_same = _priced(subject, runs, (found, found), begin)
-    elsewhere, cut = None, ""
+    elsewhere, cut, instead = None, "", ""
     if right is not None and known[1] == 0:
+        outputs = [step for step in steps if step.kind in ("output", "query")]
+        if any(step.right_value for step in outputs):
+            instead = shown_instead(subject, shown.outputs, states[1], outputs)
         with suppress(Fault):  # of a program that is not made for other noise
             cut = _cut(mechanism, runs, found, (left, right), shown)
     elif right is not None and not is_same:
@@ -98,6 +101,7 @@ def _of_program(
             [_plain(runs, step) for step in elsewhere.steps if not runs.is_chosen(step.node)]
         ),
         cut,
+        instead=instead,
     )
 
 

@@ -159,7 +159,7 @@ def run_rows(run: TracedRun, file: str, room: int) -> Iterator[tuple[str, bool]]
     """Yield the rows of a run, and whether each is one of a table, which is not folded."""
     side, whole = _SHARES.get(run.of, (run.of, "that chance"))
     if run.shown is not None:
-        side, whole = side.replace(run.of, "").strip(), "these outputs"
+        side, whole = side.replace(run.of, "").strip(), "this sequence"
     if run.share.exact != "1":
         lead = " ".join(["the most probable one", *([side] if side else [])])
         yield f"{lead}, {readable(run.share)} of {whole}", False
@@ -180,6 +180,8 @@ def run_rows(run: TracedRun, file: str, room: int) -> Iterator[tuple[str, bool]]
     rows += _short(_repeated(cells))
     for row in chain.from_iterable(table_rows(rows, room)):
         yield row, True
+    if run.instead:
+        yield visible(run.instead), False
     if run.same:
         told = _listed(run.same, home, has_prices=bool(run.elsewhere))
         yield f"the same on both sides: {told}", False

@@ -47,7 +47,7 @@ def sample_of_records(
             continue
         held = scope.bindings[shape.name]
         assert isinstance(held, Held), "an input is a variable"
-        new = scope.names.fresh(f"kept {shape.name}")
+        new = scope.names.fresh(f"sampled_{shape.name}")
         sample: Var | ArrayVar = Var(new, held.span)
         cells, records = [new], [shape.name]
         if isinstance(held.variable, ArrayVar):
