@@ -12,13 +12,14 @@ losses is short, the least n is exact, by bisection: TV_n never falls.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from math import comb
+
+from flint import arb, ctx, fmpq
 
 from dpcheck.check.quantities.pair_losses import block_losses
 from dpcheck.check.values.amounts import number_amount
-from dpcheck.exact import Number, add, compare, divide, enclosure, multiply, number
+from dpcheck.exact import add, compare, divide, multiply, number
+from dpcheck.exact.number import ball
 from dpcheck.explain.explanation import Attacker
 from dpcheck.explain.pairs import ShownPair
 from dpcheck.limits import LimitReached, Limits
@@ -28,8 +29,8 @@ from dpcheck.privacy.losses import LossDistribution, total_variation
 _WANTED = number(98, 100)
 """The total variation at which a guess is right with 99 %."""
 
-_DIGITS = 40
-"""Digits of sums of logarithms, so that runs are counted without doubt."""
+_BITS = 160
+"""Of sums of roots, and their logarithms."""
 _MOST_RUNS = 1_000_000
 """More runs than this are "more than a million"."""
 _MAX_LOSSES = 2000
@@ -71,35 +72,15 @@ def _n_runs(losses: LossDistribution, limits: Limits) -> tuple[int, int] | None:
 
 
 def _bounds(losses: LossDistribution) -> tuple[int, int]:
-    """Return numbers of runs below and above the least one, from bounds of B."""
-    products = [multiply(loss.p, loss.q) for loss in losses.losses]
-    low, high = (_sum_of_roots(products, rounding) for rounding in (ROUND_FLOOR, ROUND_CEILING))
-    # TV_n >= 98/100 needs 1 - B^(2n) >= (98/100)^2; 1 - B^n >= 98/100 is enough.
-    needed = 1 - Decimal("0.98") ** 2
-    return _least_power(low * low, needed), _least_power(min(high, Decimal(1)), Decimal("0.02"))
-
-
-def _sum_of_roots(products: Iterable[Number], rounding: str) -> Decimal:
-    """Return Σ √x on one side of it."""
-    context, total = Context(prec=_DIGITS, rounding=rounding), Decimal(0)
-    for product in products:
-        end = enclosure(product, _DIGITS)[rounding == ROUND_CEILING]
-        root = context.divide(Decimal(int(end.p)), Decimal(int(end.q))).sqrt(context)
-        # A root is rounded to the nearest number: the next one is on the side that is wanted.
-        step = root.next_minus if rounding == ROUND_FLOOR else root.next_plus
-        total = context.add(total, max(Decimal(0), step(context)))
-    return total
-
-
-def _least_power(base: Decimal, goal: Decimal) -> int:
-    """Return the least n >= 1 with base^n <= goal, for 0 <= base < 1; very many where it is 1."""
-    if base <= goal:
-        return 1
-    if base >= 1:
-        return _MOST_RUNS + 1
-    n = int((goal.ln() / base.ln()).to_integral_value(ROUND_FLOOR))
-    if n > _MOST_RUNS:
-        return n
-    while base**n > goal:
-        n += 1
-    return max(n, 1)
+    """Return numbers of runs below and above the least one, from an enclosure of B."""
+    with ctx.workprec(_BITS):
+        products = (ball(multiply(loss.p, loss.q), _BITS) for loss in losses.losses)
+        total = sum((each.sqrt() for each in products), arb(0))
+        if total == 0 or not total < 1:
+            return 1, 1 if total == 0 else _MOST_RUNS + 1
+        rate = total.log()
+        # TV_n >= 98/100 needs 1 - B^(2n) >= (98/100)^2; 1 - B^n >= 98/100 is enough.
+        needed = (1 - arb(fmpq(98, 100)) ** 2).log() / (2 * rate)
+        enough = arb(fmpq(2, 100)).log() / rate
+        fewest, most = (int(end.ceil().fmpq()) for end in (needed.lower(), enough.upper()))
+    return max(fewest, 1), max(most, 1)

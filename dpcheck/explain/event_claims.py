@@ -41,7 +41,6 @@ from dpcheck.explain.explanation import (
     Inequality,
     Others,
     Remark,
-    Rule,
     Tight,
     TracedRun,
     as_found,
@@ -52,7 +51,6 @@ from dpcheck.explain.rules import rules_of
 from dpcheck.explain.runs.attribution import by_input, by_output, is_over
 from dpcheck.explain.runs.traced_run import traced_run
 from dpcheck.explain.subject import Subject
-from dpcheck.limits import Limits
 from dpcheck.logic import claims
 from dpcheck.records import replace
 
@@ -112,12 +110,13 @@ def _of_smallest_pair(
     shown = _shown_pair(seen, found, cells, subject)
     certify_violation(shown.event.p, shown.event.q, *budget)
     attributed = _attributed(shown, cells, subject)
+    rules = partial(rules_of, found, shown.gap, cells, subject.limits)
     return Explanation(
         neighbors=cells.neighbors(shown.left, shown.right),
         event=shown.sequences,
         inequality=inequality_of(shown.event.p, shown.event.q, *budget),
         tight=tight(attributed.get("run")),
-        rule=subject.part("rule", lambda: _rule(shown, cells, subject.limits)),
+        rule=subject.part("rule", lambda: rules().simplest(is_single=len(shown.sequences) == 1)),
         others=subject.part("others", lambda: _others(shown, cells, subject)),
         attacker=subject.part("attacker", lambda: attacker(shown, subject.limits)),
         **attributed,
@@ -255,13 +254,6 @@ def _told(
     return Tight(Phrase.of(*parts, more), *least) if parts else None
 
 
-def _rule(shown: ShownPair, cells: InputCells, limits: Limits) -> Rule | None:
-    """Return the simplest rule that violates the claim for the pair shown, if it says more."""
-    rules, is_single = rules_of(shown.found, shown.gap, cells, limits), len(shown.sequences) == 1
-    found = rules.simplest(is_single=is_single)
-    return None if found is None or (is_single and found[1].sum() == 1) else found[0]
-
-
 def _others(shown: ShownPair, cells: InputCells, subject: Subject) -> Others:
     """Return how many pairs violate the claim, and the worst of all with its optimal event."""
     found, seen, limits = shown.found, shown.seen, subject.limits
@@ -281,10 +273,10 @@ def _others(shown: ShownPair, cells: InputCells, subject: Subject) -> Others:
         *counts,
         over,
         cells.neighbors(*worst),
-        None if rule is None else rule[0],
+        rule,
         tuple(map(found.evidence.shown, event[:_LISTED])),
         len(event),
-        (number_amount(gap.p), number_amount(gap.q)) if rule is None else (rule[0].p, rule[0].q),
+        (number_amount(gap.p), number_amount(gap.q)) if rule is None else (rule.p, rule.q),
     )
 
 

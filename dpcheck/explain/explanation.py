@@ -7,7 +7,6 @@ name stands in `Explanation.omitted`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Literal, get_args
 
 from dpcheck.check.values.verdicts import (
@@ -20,6 +19,7 @@ from dpcheck.check.values.verdicts import (
     Sides,
 )
 from dpcheck.records import dataclass, replace
+from dpcheck.source import Span
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,11 @@ class Line:
 
     file: str
     number: int
+
+    @classmethod
+    def of(cls, span: Span) -> Line:
+        """Return the line that a place in a file begins on."""
+        return cls(span.source.name, span.line)
 
     def text(self, home: str) -> str:
         """Return the number of the line, with its file where it stands in another one.
@@ -204,16 +209,6 @@ class Tight:
         known = [part for part in self.text.parts if isinstance(part, Enough) and part.name]
         is_bound = known and all(part.side == ">=" for part in known)
         return "at least" if is_bound else "tight"
-
-    def shown_at(self, value: str, offers: Iterable[str]) -> Tight:
-        """Return it as it is said of a claim for all values of a parameter: of one, `alpha = 1/2`.
-
-        The claims offered are true without choosing a value.
-        """
-        name, _, chosen = value.partition(" = ")
-        setting = f"{name}={chosen}" if "(" not in chosen else f"'{name}={chosen}'"
-        lead = "".join(f"{each}; " for each in offers) + f"with -D {setting}: "
-        return replace(self, text=Phrase.of(lead, *self.text.parts))
 
 
 @dataclass(frozen=True)

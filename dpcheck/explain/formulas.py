@@ -201,13 +201,10 @@ def _probability(subject: Subject, formula: f.ProbabilityIs, selected: IntArray)
     chances = subject.truths.probabilities(formula.path, selected)
     found = _outside(subject, "P", formula.relations, chances)
     runs, run = deciding_runs(subject, formula.path, (found.state,), found.side)
-    inner, least = subject.part("inner", lambda: inner_of(subject, formula.path, found.state)) or (
-        None,
-        None,
-    )
-    within = None
+    start, path, within = found.state, formula.path, None
+    inner, least = subject.part("inner", lambda: inner_of(subject, path, start)) or (None, None)
     if found.side == "outside":
-        within = subject.part("inner", lambda: false_within(subject, formula.path, found.state))
+        within = subject.part("inner", lambda: false_within(subject, path, start))
     is_equal = formula.relations[0][0] == "="
     tight = None if within is not None and is_equal else found.tight  # the inner P is to blame
     return Explanation(

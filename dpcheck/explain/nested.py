@@ -45,13 +45,14 @@ class Nested:
     """A D within a formula, and when it is asked.
 
     `sign` is 1 where the formula can only gain by its truth, -1 where it can only lose, else 0.
-    `within` is all that is asked of the states then.
+    `within` is all that is asked of the states then. With a `start` it is asked of runs from there.
     """
 
     formula: f.Private
     depths: Depths
     sign: int
     within: f.StateFormula
+    start: int | None = None
 
 
 def inner_of(
@@ -65,7 +66,7 @@ def inner_of(
     for nested in _privates(path, (0, 0), 1):
         if nested.sign < 0:
             continue
-        found = _failing(subject, nested, start)
+        found = _failing(subject, replace(nested, start=start))
         if found is not None:
             is_formula = nested.sign > 0 and isinstance(subject.claim, FormulaClaim)
             least = _least(subject, nested.formula) if is_formula else None
@@ -157,10 +158,10 @@ def _later(depths: Depths, least: int, most: int | None) -> Depths:
     return depths[0] + least, None if depths[1] is None or most is None else depths[1] + most
 
 
-def _failing(subject: Subject, nested: Nested, start: int | None) -> Inner | None:
+def _failing(subject: Subject, nested: Nested) -> Inner | None:
     """Return the nearest pair at which a D is false when it is asked, and where that is.
 
-    From the state `start`, if there is one, and where that makes false what is asked, if it does.
+    Those come first that runs from the start reach, and where all that is asked is false.
     """
     truths, formula, name = subject.truths, nested.formula, subject.chain.state_text
     pairs: list[Pair] = [(s, t) for s, t in truths.violating(formula, truths.pairs).tolist()]
@@ -169,9 +170,9 @@ def _failing(subject: Subject, nested: Nested, start: int | None) -> Inner | Non
     failing = [*pairs, *((t, s) for s, t in pairs)]
     is_program = isinstance(subject.target, Mechanism)
     search = _in_lock_step if is_program else _in_chain
-    way = search(subject, failing, nested.depths, start)
+    way = search(subject, failing, nested)
     if way is None:
-        return None if start is None else _failing(subject, nested, None)
+        return None if nested.start is None else _failing(subject, replace(nested, start=None))
     p, q = truths.probabilities(formula.path, np.array(way[-1], np.int64))
     if exact.compare(p, q) < 0:
         way, p, q = [(t, s) for s, t in way], q, p
@@ -195,35 +196,28 @@ def _failing(subject: Subject, nested: Nested, start: int | None) -> Inner | Non
     return Inner(Phrase.of(*said), Phrase.of(formula_text(event)), failing_there, run)
 
 
-def _in_lock_step(
-    subject: Subject, failing: Sequence[Pair], depths: Depths, start: int | None
-) -> list[Pair] | None:
+def _in_lock_step(subject: Subject, failing: Sequence[Pair], nested: Nested) -> list[Pair] | None:
     """Return the pairs on a way to the nearest one that fails, or None."""
-    chain, wanted = subject.truths.chain, set(failing)
+    chain, wanted, start = subject.truths.chain, set(failing), nested.start
     later = {(s, t) for s, t in chain.neighbors.later.tolist()}
     later |= {(t, s) for s, t in later}
+    pairs = subject.truths.pairs_at(subject.selected).tolist()
     return _nearest(
         subject,
-        [
-            (s, t)
-            for s, t in subject.truths.pairs_at(subject.selected).tolist()
-            if start in (None, s, t)
-        ],
+        [(s, t) for s, t in pairs if start in (None, s, t)],
         lambda pair: (each for each in _following(chain, pair) if each in later),
         wanted.__contains__,
-        depths,
+        nested.depths,
     )
 
 
-def _in_chain(
-    subject: Subject, failing: Sequence[Pair], depths: Depths, start: int | None
-) -> list[Pair] | None:
+def _in_chain(subject: Subject, failing: Sequence[Pair], nested: Nested) -> list[Pair] | None:
     """Return the nearest state of an explicit chain with a neighbor that fails, and that one."""
     chain, neighbors = subject.truths.chain, dict(failing)
 
-    starts: list[int] = subject.selected.tolist() if start is None else [start]
+    starts = subject.selected.tolist() if nested.start is None else [nested.start]
     following = partial(_following_states, chain)
-    way = _nearest(subject, starts, following, neighbors.__contains__, depths)
+    way = _nearest(subject, starts, following, neighbors.__contains__, nested.depths)
     return None if way is None else [(way[-1], neighbors[way[-1]])]
 
 

@@ -47,15 +47,6 @@ _OR = 0.2
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
-    """A rule that may do: its cost, words, and sequences, [n_sequences]."""
-
-    cost: float
-    text: str
-    bits: BoolArray
-
-
-@dataclass(frozen=True, eq=False)
 class Rules:
     """The sequences that are possible for an ordered pair, and their properties.
 
@@ -72,16 +63,16 @@ class Rules:
     gaps: FloatArray
     limits: Limits
 
-    def optimal(self) -> tuple[Rule, BoolArray] | None:
-        """Return a rule that is the optimal event, if a short one is: and bits, [n_sequences]."""
+    def optimal(self) -> Rule | None:
+        """Return a rule that is the optimal event, if a short one is."""
         known = sorted(islice(self._exact(), _MAX_FOUND), key=lambda each: (each.cost, each.text))
         return self._confirmed(known[0], is_optimal=True) if known else None
 
-    def simplest(self, *, is_single: bool) -> tuple[Rule, BoolArray] | None:
-        """Return the simplest rule whose event violates the claim, and its bits, [n_sequences].
+    def simplest(self, *, is_single: bool) -> Rule | None:
+        """Return the simplest rule whose event violates the claim.
 
         Of rules that are as simple it is the one with the largest excess. Beside a single sequence
-        only a single property is simpler.
+        only a single property is simpler, and only where others have it too.
         """
         order = sorted(
             self._violating(is_single=is_single),
@@ -90,24 +81,22 @@ class Rules:
         for candidate in order[:_MAX_TRIED]:
             rule = self._confirmed(candidate, is_optimal=False)
             if rule is not None:
-                return rule
+                return None if is_single and candidate.bits.sum() == 1 else rule
         return None
 
-    def _sum(self, candidate: Candidate) -> float:
+    def _sum(self, candidate: Atom) -> float:
         return round(float(self.gaps[candidate.bits].sum()), 12)
 
-    def _confirmed(
-        self, candidate: Candidate, *, is_optimal: bool
-    ) -> tuple[Rule, BoolArray] | None:
-        """Return a rule with exact probabilities, if it violates the claim: bits [n_sequences]."""
+    def _confirmed(self, candidate: Atom, *, is_optimal: bool) -> Rule | None:
+        """Return a rule with exact probabilities, if it violates the claim."""
         p_sums, q_sums = self.block.sums(candidate.bits)
         gap = self.block.gap(0, p_sums[0], q_sums[0])
         if excess_sign(gap.p, gap.q, self.found.factor.epsilon, self.found.delta) <= 0:
             return None
         amounts = number_amount(gap.p), number_amount(gap.q), ratio_amount(gap)
-        return Rule(candidate.text, *amounts, is_optimal), candidate.bits
+        return Rule(candidate.text, *amounts, is_optimal)
 
-    def _exact(self) -> Iterator[Candidate]:
+    def _exact(self) -> Iterator[Atom]:
         """Yield rules that are the optimal event: of the first shape that has any."""
         for shape in (self._single, self._pairs, self._triples):
             known = list(islice(shape(), _MAX_FOUND))
@@ -131,21 +120,19 @@ class Rules:
         fit = [each for each in self.properties if not (self.is_outside & each.bits).any()]
         return sorted(fit, key=lambda each: -int((each.bits & self.is_inside).sum()))
 
-    def _single(self) -> Iterator[Candidate]:
-        for each in self.properties:
-            if self._is_exact(each.bits):
-                yield Candidate(each.cost, each.text, each.bits)
+    def _single(self) -> Iterator[Atom]:
+        return (each for each in self.properties if self._is_exact(each.bits))
 
-    def _pairs(self) -> Iterator[Candidate]:
+    def _pairs(self) -> Iterator[Atom]:
         """Yield `a and b`, of properties that all of the event has, and `a or b`."""
         for a, b in combinations(self._containing(self.is_inside), 2):
             if self._is_exact(bits := a.bits & b.bits):
-                yield Candidate(a.cost + b.cost, f"{a.text} and {b.text}", bits)
+                yield Atom(f"{a.text} and {b.text}", a.cost + b.cost, bits)
         for a, b in combinations(self._within, 2):
             if self._is_exact(bits := a.bits | b.bits):
-                yield Candidate(a.cost + b.cost + _OR, f"{a.text} or {b.text}", bits)
+                yield Atom(f"{a.text} or {b.text}", a.cost + b.cost + _OR, bits)
 
-    def _triples(self) -> Iterator[Candidate]:
+    def _triples(self) -> Iterator[Atom]:
         """Yield `c, or a and b`, and `a or b or c`."""
         within = self._within[:_MAX_THIRDS]
         for c in within:
@@ -154,13 +141,13 @@ class Rules:
             for a, b in combinations(self._containing(rest)[:_MAX_PARTS], 2):
                 if self._is_exact(bits := c.bits | (a.bits & b.bits)):
                     cost = a.cost + b.cost + c.cost + 2 * _OR
-                    yield Candidate(cost, f"{c.text}, or {a.text} and {b.text}", bits)
+                    yield Atom(f"{c.text}, or {a.text} and {b.text}", cost, bits)
         for a, b, c in combinations(within, 3):
             if self._is_exact(bits := a.bits | b.bits | c.bits):
                 cost = a.cost + b.cost + c.cost + 3 * _OR
-                yield Candidate(cost, f"{a.text} or {b.text} or {c.text}", bits)
+                yield Atom(f"{a.text} or {b.text} or {c.text}", cost, bits)
 
-    def _violating(self, *, is_single: bool) -> Iterator[Candidate]:
+    def _violating(self, *, is_single: bool) -> Iterator[Atom]:
         """Yield rules whose estimated gap exceeds δ: single properties, else pairs of them."""
         if not self.properties:
             return
@@ -168,8 +155,7 @@ class Rules:
         least = (float_bounds(self.found.delta) or (0.0, 0.0))[0] + 1e-12
         sums = bits @ self.gaps
         single = np.flatnonzero(sums > least)
-        for i in single.tolist():
-            yield Candidate(atoms_of[i].cost, atoms_of[i].text, atoms_of[i].bits)
+        yield from (atoms_of[i] for i in single.tolist())
         if is_single or len(single) or len(self.block.sequence) > _MAX_SEQUENCES:
             return
         both = (bits * self.gaps) @ bits.T.astype(np.float64)
@@ -178,7 +164,7 @@ class Rules:
             for i, j in np.argwhere(np.triu(matrix > least, 1)).tolist():
                 a, b = atoms_of[i], atoms_of[j]
                 joined = a.bits & b.bits if word == "and" else a.bits | b.bits
-                yield Candidate(a.cost + b.cost + more, f"{a.text} {word} {b.text}", joined)
+                yield Atom(f"{a.text} {word} {b.text}", a.cost + b.cost + more, joined)
 
 
 def rules_of(found: Violations, gap: EventGap, cells: InputCells, limits: Limits) -> Rules:

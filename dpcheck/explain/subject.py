@@ -65,7 +65,7 @@ class Subject:
         """Return ` (line 7)` of a statement, ` (line survey:7)` of one in another file."""
         if span is None:
             return ""
-        return f" (line {Line(span.source.name, span.line).text(self.claim.span.source.name)})"
+        return f" (line {Line.of(span).text(self.claim.span.source.name)})"
 
     def part(self, name: Omission, make: Callable[[], Found]) -> Found | None:
         """Return a part of the explanation, None where it is not wanted, too much, or has a bug."""

@@ -10,15 +10,7 @@ from itertools import starmap
 from typing import TYPE_CHECKING, assert_never
 
 from dpcheck.check.values.measures import ClaimRejected
-from dpcheck.check.values.verdicts import (
-    AllValues,
-    Amount,
-    Coverage,
-    Outcome,
-    Phrase,
-    Undecided,
-    Violated,
-)
+from dpcheck.check.values.verdicts import Amount, Coverage, Outcome, Phrase, Undecided, Violated
 from dpcheck.diagnostics.claims import SeveralStates
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.exact import TooLarge
@@ -42,7 +34,9 @@ from dpcheck.report.coverage import covered_by
 from dpcheck.resolve import ResolvedCheck
 
 if TYPE_CHECKING:
+    from dpcheck.check.values.verdicts import AllValues
     from dpcheck.explain import Detail, Explanation
+    from dpcheck.explain.explanation import Tight
     from dpcheck.explain.subject import Subject
 
 
@@ -217,8 +211,7 @@ def _explained(
         others = replace(found.others, n_pairs=whole.n_pairs, is_complete=False)
         found = replace(found, others=others)
     if found is not None and found.tight is not None and known is not None and known.sample:
-        tight = found.tight.shown_at(f"{known.param} = {known.sample}", _kept(check, known))
-        found = replace(found, tight=tight)
+        found = replace(found, tight=_at_value(found.tight, check, known))
     if found is not None and detail == "full" and ready.whole is None:
         n_inputs = ready.explored.sizes.n_initial
         smaller = subject.part("also", lambda: smaller_model(check, n_inputs, limits))
@@ -226,13 +219,17 @@ def _explained(
     return found, tuple(subject.faults.values())
 
 
-def _kept(check: ResolvedCheck, known: AllValues) -> Iterator[str]:
-    """Yield the claim about those values of its parameter for which it holds, as it is asked."""
+def _at_value(tight: Tight, check: ResolvedCheck, known: AllValues) -> Tight:
+    """Return what is tight at one value of a parameter, after the claim where that holds."""
     at = "" if check.at_text is None else f" at {check.at_text}"
-    for interval in known.holds_for:
-        if interval.is_exact:
-            where = f"for {known.param} in {interval.text}"
-            yield f"check {check.target_text} {where}{at}: {check.claim_text}"
+    asks = [
+        f"check {check.target_text} for {known.param} in {each.text}{at}: {check.claim_text}; "
+        for each in known.holds_for
+        if each.is_exact
+    ]
+    setting = f"{known.param}={known.sample}"
+    lead = f"with -D {setting}: " if "(" not in setting else f"with -D '{setting}': "
+    return replace(tight, text=Phrase.of("".join(asks), lead, *tight.text.parts))
 
 
 def _parts_alone(

@@ -149,7 +149,7 @@ def _steps(
     beside: Sequence[Passed | None] = right if len(right) == len(run) else [None] * len(run)
     for (before, after, p), other in zip(run, beside, strict=True):
         span = subject.explored.origin(before)
-        line = None if span is None else Line(span.source.name, span.line)
+        line = None if span is None else Line.of(span)
         step = RunStep(line, "passing", "", name(after), left=number_amount(p))
         if other is not None:
             _, there, q = other

@@ -178,17 +178,13 @@ def _folded(steps: list[RunStep]) -> tuple[RunStep, ...]:
 
 def _plain(runs: ProgramRuns, step: Step) -> RunStep:
     node = runs.nodes[step.node]
-    value, line = shown_text(step.value), _line(node)
+    value, line = shown_text(step.value), Line.of(node.span)
     if isinstance(node, program.Sample):
         price = number_amount(step.probability)
         place = _as_written(node.target) or node.span.text.partition("~")[0].strip()
         return RunStep(line, "draw", place, value, left=price)
     is_query = isinstance(node, program.Output) and node.query is not None
     return RunStep(line, "query" if is_query else "output", "", value)
-
-
-def _line(node: program.Node) -> Line:
-    return Line(node.span.source.name, node.span.line)
 
 
 def _as_written(name: str) -> str:
@@ -279,7 +275,7 @@ def _step(
         there = shown_text(runs.shown(right))
         if there == made.value:
             return made
-        lines = {name: _line(runs.nodes[node]) for name, node in left.written.items()}
+        lines = {name: Line.of(runs.nodes[node].span) for name, node in left.written.items()}
         lines = {name: line for name, line in lines.items() if line != made.line}
         reads = _different(runs.known(left), runs.known(right), lines)
         infinite = factor_amount(1, 0)

@@ -1,0 +1,39 @@
+"""Runs that tell two inputs apart: bounds by Bhattacharyya, and the exact number."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import pytest
+from flint import fmpq
+
+from dpcheck.explain.attacker import _bounds, _n_runs
+from dpcheck.limits import Limits
+from dpcheck.privacy.composition import composed
+from dpcheck.privacy.losses import LossDistribution, total_variation
+from tests.explain.explaining import seeded
+
+
+def drawn_law(random):
+    weights = [random.choice([0, 1, 2, 3, 9]) for _ in range(3)]
+    return [fmpq(w, sum(weights)) for w in weights] if any(weights) else drawn_law(random)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_least_number_of_runs_is_found_and_lies_between_its_bounds(seed):
+    random = seeded(seed)
+    p, q = drawn_law(random), drawn_law(random)
+    if p == q:
+        return
+    losses, limits = LossDistribution.of(zip(p, q, strict=True)), Limits()
+    fewest, most = _bounds(losses)
+    for n in count(1):
+        if total_variation(composed([(losses, n)], limits)) >= fmpq(98, 100):
+            break
+        if n == 30:
+            assert most > n
+            return
+    assert fewest <= n <= most
+    found = _n_runs(losses, limits)
+    assert found[0] <= n <= found[1]
+    assert found in ((n, n), (fewest, most))
