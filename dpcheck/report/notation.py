@@ -19,6 +19,7 @@ from decimal import (
     Context,
     Decimal,
 )
+from fractions import Fraction
 from functools import partial
 from itertools import groupby
 from typing import assert_never
@@ -274,15 +275,12 @@ def _rounded(decimal: str, digits: int = _DIGITS_SHOWN, side: str = "") -> str:
 
 
 def _is_same(exact: str, short: str) -> bool:
-    """Return whether a short decimal is all of a rational number, by cross-multiplication."""
-    if not _RATIONAL.fullmatch(exact):
-        return False
-    numerator, _, denominator = exact.partition("/")
-    sign, digits, exponent = Decimal(short).as_tuple()
-    if not isinstance(exponent, int) or exponent > 0:
-        return False
-    scaled = int("".join(map(str, digits))) * (-1 if sign else 1)
-    return bool(scaled * int(denominator or "1") == int(numerator) * 10**-exponent)
+    """Return whether a short decimal is all of a rational number."""
+    return (
+        bool(_RATIONAL.fullmatch(exact))
+        and "e+" not in short
+        and Fraction(exact) == Fraction(short)
+    )
 
 
 def _length(text: str) -> str:

@@ -20,13 +20,7 @@ from dpcheck.check.values.event_text import GOES_ON, STOPPED
 from dpcheck.check.values.verdicts import Amount, Ending, OutputSequence
 from dpcheck.exact import Number, add, divide, multiply, number, whole
 from dpcheck.explain.atoms import output_values
-from dpcheck.explain.explanation import (
-    Difference,
-    InputStep,
-    Line,
-    OutputStep,
-    RunStep,
-)
+from dpcheck.explain.explanation import Difference, InputStep, Line, OutputStep, RunStep
 from dpcheck.explain.inputs import InputCells
 from dpcheck.explain.pairs import ShownPair
 from dpcheck.explain.subject import Subject
@@ -127,33 +121,32 @@ def shown_instead(
 ) -> str:
     """Return what a state shows, and where, in place of the first output that is impossible.
 
-    What the right shows `beside` the outputs of the left is told first: lines that lead to the same
-    states are not told apart.
+    What the right shows `beside` the left's outputs comes first: of lines that lead to the same
+    states one is known.
     """
     chain, sources = observed(subject.chain, np.array([state], np.int64), subject.limits)
-    origin, vector = subject.explored.origin, {int(sources[0]): number(1)}
-    for n, text in enumerate(outputs):
-        after = after_outputs(chain, vector, [text])
-        if after:
-            vector = after
-            continue
-        shown = [(each.line, each.right_value) for each in beside[n : n + 1] if each.right_value]
-        targets = _targets(chain, vector)
-        for target in targets[chain.observation[targets] >= 0].tolist():
-            span = origin(target)
-            line = None if span is None else Line(span.source.name, span.line)
-            shown.append((line, chain.observation_text(int(chain.observation[target]))))
-        values: dict[Line, list[str]] = {}
-        for line, value in dict.fromkeys(shown):
-            if line is not None:
-                values.setdefault(line, []).append(value)
-        home = subject.claim.span.source.name
-        told = [
-            f"line {line.text(home)} shows {value}{' or others' * bool(others)}"
-            for line, (value, *others) in values.items()
-        ]
-        return ": ".join([f"the right never outputs {text}{' here' * (n > 0)}", ", ".join(told)])
-    return ""
+    after: Vector = {int(sources[0]): 1}
+    for place, text in enumerate(outputs):
+        before, after = after, after_outputs(chain, after, [text])
+        shown = [(each.line, each.right_value) for each in beside[place : place + 1]]
+        here = " here" * (place > 0)
+        if not after:
+            break
+    else:
+        return ""
+    for target in _targets(chain, before).tolist():
+        code, span = int(chain.observation[target]), subject.explored.origin(target)
+        if code >= 0 and span is not None:
+            shown.append((Line.of(span), chain.observation_text(code)))
+    values: dict[Line, list[str]] = {}
+    for line, value in dict.fromkeys(shown):
+        if line is not None and value:
+            values.setdefault(line, []).append(value)
+    told = ", ".join(
+        f"line {line.text(subject.claim.span.source.name)} shows {first}{' or others' * bool(more)}"
+        for line, (first, *more) in values.items()
+    )
+    return f"the right never outputs {text}{here}: {told}"
 
 
 def chances(subject: Subject, shown: OutputSequence, states: Sequence[int]) -> list[Number]:
@@ -179,8 +172,8 @@ def _lines(vector: Vector, cells: InputCells) -> tuple[Line, ...]:
     """Return the lines of the statements that the states come from."""
     if not cells.values:
         return ()
-    spans = filter(None, map(cells.explored.origin, vector))
-    return tuple(Line(*place) for place in sorted({(s.source.name, s.line) for s in spans}))
+    lines = {Line.of(span) for span in map(cells.explored.origin, vector) if span is not None}
+    return tuple(sorted(lines, key=lambda line: (line.file, line.number)))
 
 
 def by_input(shown: ShownPair, cells: InputCells) -> tuple[InputStep, ...]:
