@@ -225,7 +225,7 @@ def _at_value(tight: Tight, check: ResolvedCheck, known: AllValues) -> Tight:
     asks = [
         f"check {check.target_text} for {known.param} in {each.text}{at}: {check.claim_text}; "
         for each in known.holds_for
-        if each.is_exact
+        if known.is_exact and each.is_exact
     ]
     setting = f"{known.param}={known.sample}"
     lead = f"with -D {setting}: " if "(" not in setting else f"with -D '{setting}': "

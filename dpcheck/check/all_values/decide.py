@@ -196,7 +196,6 @@ def violated_within(
         *(for_all.param.name, _asked_text(for_all, line, asked), fails_for, exact_text(value)),
         shown_at=value,
         is_exact=are_all,
-        fails_for_all=are_all,
     )
     return replace(outcome, all_values=known)
 
@@ -257,8 +256,7 @@ def _truth(
         intervals,
         None if sample is None else exact_text(sample),
         shown_at=sample,
-        fails_for_all=holds_for.is_empty and len(failing_alone) == len(outcomes),
-        holds_for=tuple(line.intervals(holds_for)),
+        holds_for=_with_values(holds_for, [v for v in outcomes if v not in failing_alone], line),
     )
     if not intervals:
         return Outcome(Holds(), failing.coverage, failing.vacuity, all_values=shown)

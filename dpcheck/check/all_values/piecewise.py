@@ -117,7 +117,9 @@ def between_for_all(claim: Claim, low: Outcome, high: Outcome, limit: Limit) -> 
         return None
     outcome, sure, possible = (low, least, most) if "<" in comparison else (high, most, least)
     if sure.fails_for:
-        return replace(outcome, all_values=replace(sure, is_exact=sure.fails_for_all))
+        return replace(
+            outcome, all_values=replace(sure, is_exact=sure.is_exact and not sure.holds_for)
+        )
     where = " and ".join(interval.text for interval in possible.fails_for)
     raise LimitReached(limit, f"it holds but for {possible.param} in {where}, where it may fail")
 

@@ -509,8 +509,7 @@ class AllValues:
     `asked` are the values it is about; a claim fails for exactly those of `fails_for`, of which
     `sample` is a simple one (None where all are irrational), as a value `shown_at`, and holds for
     those of `holds_for`. It may fail for more if `is_exact` is false: where some inputs of
-    infinitely many show it; not if it `fails_for_all` that are asked. `pieces` are what `compute`
-    asked for.
+    infinitely many show it. `pieces` are what `compute` asked for.
     """
 
     param: str
@@ -520,7 +519,6 @@ class AllValues:
     pieces: tuple[Piece, ...] = ()
     shown_at: int | Rational | Budget | None = None
     is_exact: bool = True
-    fails_for_all: bool = False
     holds_for: tuple[ParamInterval, ...] = ()
 
 

@@ -232,7 +232,11 @@ class _Search:
                 if half in ("<=", "<") and isinstance(outcome.verdict, Violated):
                     assert half in left, "an alignment and a window contradict each other"
                     at = outcome.all_values  # other windows may show more values
-                    known = None if at is None else replace(at, is_exact=at.fails_for_all)
+                    known = (
+                        None
+                        if at is None
+                        else replace(at, is_exact=at.is_exact and not at.holds_for)
+                    )
                     return replace(outcome, all_values=known)
                 if half in (">=", ">") and isinstance(outcome.verdict, Holds):
                     left.discard(half)
