@@ -2,35 +2,25 @@
 
 After output o the left one has the probability p/(p + q). Of n independent runs on one input the
 better guess is right with probability (1 + TV_n)/2, where TV_n is the total variation of the n-fold
-product. It lies within bounds of the Bhattacharyya coefficient B = Σ √(p q):
-
-    1 - B^n <= TV_n <= √(1 - B^(2n))
-
-(Le Cam; Tsybakov, Introduction to Nonparametric Estimation, 2009, section 2.4). Where composing the
-losses is short, the least n is exact, by bisection: TV_n never falls.
+product. Where composing the losses is short, the least n is exact, by bisection: TV_n never falls.
 """
 
 from __future__ import annotations
 
 from math import comb
 
-from flint import arb, ctx, fmpq
-
 from dpcheck.check.quantities.pair_losses import block_losses
 from dpcheck.check.values.amounts import number_amount
-from dpcheck.exact import add, compare, divide, multiply, number
-from dpcheck.exact.number import ball
+from dpcheck.exact import add, compare, divide, number
 from dpcheck.explain.explanation import Attacker
 from dpcheck.explain.pairs import ShownPair
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.privacy.composition import composed
-from dpcheck.privacy.losses import LossDistribution, total_variation
+from dpcheck.privacy.losses import LossDistribution, runs_to_reach, total_variation
 
 _WANTED = number(98, 100)
 """The total variation at which a guess is right with 99 %."""
 
-_BITS = 160
-"""Of sums of roots, and their logarithms."""
 _MOST_RUNS = 1_000_000
 """More runs than this are "more than a million"."""
 _MAX_LOSSES = 2000
@@ -55,7 +45,7 @@ def _n_runs(losses: LossDistribution, limits: Limits) -> tuple[int, int] | None:
     """Return the least number of runs, or numbers that it lies between; None for very many."""
     if len(losses.losses) > _MAX_LOSSES:
         return None
-    fewest, most = _bounds(losses)
+    fewest, most = runs_to_reach(_WANTED, losses) or (1, _MOST_RUNS + 1)
     if most > _MOST_RUNS:
         return None
     if comb(len(losses.losses) + most - 1, most) > _MAX_COMPOSED:
@@ -69,18 +59,3 @@ def _n_runs(losses: LossDistribution, limits: Limits) -> tuple[int, int] | None:
     except LimitReached:
         pass
     return fewest, most
-
-
-def _bounds(losses: LossDistribution) -> tuple[int, int]:
-    """Return numbers of runs below and above the least one, from an enclosure of B."""
-    with ctx.workprec(_BITS):
-        products = (ball(multiply(loss.p, loss.q), _BITS) for loss in losses.losses)
-        total = sum((each.sqrt() for each in products), arb(0))
-        if total == 0 or not total < 1:
-            return 1, 1 if total == 0 else _MOST_RUNS + 1
-        rate = total.log()
-        # TV_n >= 98/100 needs 1 - B^(2n) >= (98/100)^2; 1 - B^n >= 98/100 is enough.
-        needed = (1 - arb(fmpq(98, 100)) ** 2).log() / (2 * rate)
-        enough = arb(fmpq(2, 100)).log() / rate
-        fewest, most = (int(end.ceil().fmpq()) for end in (needed.lower(), enough.upper()))
-    return max(fewest, 1), max(most, 1)

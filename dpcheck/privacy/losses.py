@@ -16,10 +16,14 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property, cmp_to_key, reduce
 from itertools import accumulate
 
-from flint import fmpq
+from flint import arb, ctx, fmpq
 
 from dpcheck.exact import ExpNumber, Number, add, compare, divide, multiply, subtract
+from dpcheck.exact.number import ball
 from dpcheck.records import dataclass
+
+_BITS = 160
+"""Of sums of roots, and their logarithms."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +167,26 @@ def both_directions(losses: LossDistribution) -> Iterator[tuple[LossDistribution
 def total_variation(losses: LossDistribution) -> Number:
     """Return max over S of |P(S) - Q(S)|, which is the same in both directions."""
     return losses.delta(1)
+
+
+def runs_to_reach(goal: Number, losses: LossDistribution) -> tuple[int, int] | None:
+    """Return bounds of the least n whose n-fold product has a total variation TV_n >= goal < 1.
+
+    They come from the Bhattacharyya coefficient B = Σ √(p q): 1 - B^n <= TV_n <= √(1 - B^(2n)) (Le
+    Cam; Tsybakov, Introduction to Nonparametric Estimation, 2009, section 2.4). None where B is
+    hardly less than 1.
+    """
+    with ctx.workprec(_BITS):
+        products = (ball(multiply(loss.p, loss.q), _BITS) for loss in losses.losses)
+        total, wanted = sum((each.sqrt() for each in products), arb(0)), ball(goal, _BITS)
+        if total == 0:
+            return 1, 1
+        if not total < 1:
+            return None
+        needed = (1 - wanted**2).log() / (2 * total.log())
+        enough = (1 - wanted).log() / total.log()
+        fewest, most = (int(end.ceil().fmpq()) for end in (needed.lower(), enough.upper()))
+    return max(fewest, 1), max(most, 1)
 
 
 def sum_of(terms: Iterable[Number]) -> Number:

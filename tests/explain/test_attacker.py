@@ -7,10 +7,10 @@ from itertools import count
 import pytest
 from flint import fmpq
 
-from dpcheck.explain.attacker import _bounds, _n_runs
+from dpcheck.explain.attacker import _n_runs
 from dpcheck.limits import Limits
 from dpcheck.privacy.composition import composed
-from dpcheck.privacy.losses import LossDistribution, total_variation
+from dpcheck.privacy.losses import LossDistribution, runs_to_reach, total_variation
 from tests.explain.explaining import seeded
 
 
@@ -26,7 +26,7 @@ def test_the_least_number_of_runs_is_found_and_lies_between_its_bounds(seed):
     if p == q:
         return
     losses, limits = LossDistribution.of(zip(p, q, strict=True)), Limits()
-    fewest, most = _bounds(losses)
+    fewest, most = runs_to_reach(fmpq(98, 100), losses)
     for n in count(1):
         if total_variation(composed([(losses, n)], limits)) >= fmpq(98, 100):
             break
