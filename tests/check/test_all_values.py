@@ -556,3 +556,17 @@ def test_common_factors_that_fall_below_0_beyond_the_last_value_turn_no_comparis
             ]
             found = eval(text, {**words, "eps": float(Fraction(value))})
             assert found == pytest.approx(float(other["value"]["decimal"]))
+
+
+def test_outputs_that_are_impossible_on_both_sides_at_a_value_have_a_place_among_ratios():
+    report = check_text("""param p in (-inf, inf)
+mechanism m {
+  input x in 0..1
+  adjacent all
+  y ~ { 0: p^2, 1: if x = 0 then 1 else 2 } normalized
+  output y
+}
+compute m: epsilon(1/4)
+check m: epsilon(1/4) < ln 2
+""")
+    assert verdicts(report) == ["value", "holds"]

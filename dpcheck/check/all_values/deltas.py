@@ -94,6 +94,7 @@ def growing_sets(rows: PolynomialRows, pairs: IntArray, limits: Limits) -> Itera
         ends: list[roots.Root] = []
         for k, (p, q) in enumerate(sides):
             limits.check_time(f"the ratios of {k} sequences")
+            ends += roots.roots_between(p + q, line.low, line.high)  # no ratio is 0/0 between
             for place, (other, under) in zip(places[:k], sides, strict=False):
                 if (key := (place, places[k])) not in known:
                     known[key] = roots.roots_between(p * under - other * q, line.low, line.high)
