@@ -563,7 +563,7 @@ def test_outputs_that_are_impossible_on_both_sides_at_a_value_have_a_place_among
 mechanism m {
   input x in 0..1
   adjacent all
-  y ~ { 0: p^2, 1: if x = 0 then 1 else 2 } normalized
+  y ~ { 0: p^2, 1: if x = 0 then 1 else 1 } normalized
   output y
 }
 compute m: epsilon(1/4)
