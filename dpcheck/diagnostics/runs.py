@@ -172,7 +172,10 @@ Wrong:  x := 2 ^ (10 ^ 10)"""
 class NoExactValue(WhatFails, code="DP209"):
     """An operation without an exact value."""
 
-    help_text = "exact are rational numbers, such as `7/10`, and `exp` of them, such as `exp(-1/3)`"
+    help_text = (
+        "exact are rational numbers, such as `7/10`, `exp` of them, such as `exp(-1/3)`, and"
+        " budgets from `ln` of positive ones"
+    )
     explanation = """\
 The operation has no exact value in the rational numbers, in ℚ(e^r), or among the budgets.
 
