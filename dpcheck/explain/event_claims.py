@@ -147,7 +147,7 @@ def _attributed(shown: ShownPair, cells: InputCells, subject: Subject) -> dict[s
     if run is not None and run.share.exact == "1" and not run.elsewhere:
         return {"run": run}
     least = 2 if run is not None else 1
-    steps = subject.part("by_output", lambda: by_output(shown, cells, limits)) or ()
+    steps = subject.part("by_output", lambda: by_output(shown, cells, run, limits)) or ()
     changes = subject.part("by_input", lambda: by_input(shown, cells)) or ()
     is_telling = sum(step.factor.exact != "1" for step in steps) >= least
     return {"run": run, "by_output": steps if is_telling else (), "by_input": changes}

@@ -23,7 +23,7 @@ from dpcheck.explain.event_claims import inequality_of
 from dpcheck.explain.explanation import Inner, Remark
 from dpcheck.explain.inputs import input_cells
 from dpcheck.explain.pairs import gaps_of
-from dpcheck.explain.runs.attribution import after_outputs
+from dpcheck.explain.runs.attribution import after_outputs, output_lines
 from dpcheck.explain.runs.deciding_runs import deciding_runs
 from dpcheck.explain.subject import Subject
 from dpcheck.logic import formulas as f
@@ -180,12 +180,6 @@ def _failing(subject: Subject, nested: Nested) -> Inner | None:
     outputs = tuple(truths.chain.observation_text(int(shown[s])) for s, _ in places)
     left, right = map(name, way[0] if is_program else way[-1])
     said: list[str | OutputSequence] = [f"{formula_text(formula)} is false"]
-    if outputs:
-        line = subject.line_of(subject.explored.origin(way[-1][0]))
-        said += [" after ", OutputSequence(outputs), f"{line}, {left} against {right}"]
-        said.append(", after the same draws on both sides")
-    else:
-        said.append(f"{' at the inputs' * is_program}, {left} against {right}")
     event, failing_there = formula.path, inequality_of(p, q, formula.epsilon, formula.delta)
     run = None
     if all(
@@ -193,6 +187,13 @@ def _failing(subject: Subject, nested: Nested) -> Inner | None:
         for s, t in zip(way[0], way[-1], strict=True)
     ):
         _, run = deciding_runs(subject, event, way[-1], "event", before=outputs, starts=way[0])
+    if outputs:
+        passed = [] if run is None else output_lines(run)[len(outputs) - 1 : len(outputs)]
+        line = "".join(map(subject.in_brackets, passed))
+        said += [" after ", OutputSequence(outputs), f"{line}, {left} against {right}"]
+        said.append(", after the same draws on both sides")
+    else:
+        said.append(f"{' at the inputs' * is_program}, {left} against {right}")
     return Inner(Phrase.of(*said), Phrase.of(formula_text(event)), failing_there, run)
 
 

@@ -36,7 +36,7 @@ from dpcheck.exact import (
 )
 from dpcheck.explain.bounds import Outside
 from dpcheck.explain.explanation import Explanation, Neighbors, Remark, Tight, TracedRun
-from dpcheck.explain.runs.attribution import Vector, is_over, mass, reached
+from dpcheck.explain.runs.attribution import Vector, is_over, mass, output_lines, reached
 from dpcheck.explain.runs.likeliest import ways
 from dpcheck.explain.runs.traced_run import first_traced
 from dpcheck.explain.subject import Subject
@@ -307,10 +307,11 @@ def _told(
 ) -> tuple[Remark, TracedRun | None]:
     """Return outputs, each with what is said of it, its probability and its line, and a run."""
     items: list[tuple[verdicts.PhrasePart, ...]] = []
-    for shown, walk, p in found[:_LISTED]:
-        line = subject.line_of(subject.explored.origin(walk.state))
+    runs = [run_from(subject, shown, state) for shown, _, _ in found[:_LISTED]]
+    for (shown, walk, p), run in zip(found, runs, strict=False):
+        line = "".join(map(subject.in_brackets, [] if run is None else output_lines(run)[-1:]))
         items.append((f"{said(walk)} with chance ", bare(p), ": ", shown, line))
-    return _listed(label, items, len(found)), run_from(subject, found[0][0], state)
+    return _listed(label, items, len(found)), runs[0]
 
 
 def _far_outputs(

@@ -17,7 +17,6 @@ from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic.claims import At, Claim, QuantityValue
 from dpcheck.model.program import Mechanism, Target
 from dpcheck.records import dataclass, field
-from dpcheck.source import Span
 
 Found = TypeVar("Found")
 
@@ -61,11 +60,9 @@ class Subject:
         """The states that the claim is about, [n_selected]."""
         return selected_states(self.truths, self.at)
 
-    def line_of(self, span: Span | None) -> str:
-        """Return ` (line 7)` of a statement, ` (line survey:7)` of one in another file."""
-        if span is None:
-            return ""
-        return f" (line {Line.of(span).text(self.claim.span.source.name)})"
+    def in_brackets(self, line: Line) -> str:
+        """Return ` (line 7)`, or ` (line survey:7)` of a line in another file."""
+        return f" (line {line.text(self.claim.span.source.name)})"
 
     def part(self, name: Omission, make: Callable[[], Found]) -> Found | None:
         """Return a part of the explanation, None where it is not wanted, too much, or has a bug."""

@@ -736,3 +736,27 @@ def test_what_nothing_carries_has_no_run(tmp_path):
     check m: loss_tail(20) >= 1/10
     check m: loss_tail(1) = 1/10"""
     assert [found.run for found in explained(text, tmp_path)] == [None, None]
+
+
+@pytest.mark.parametrize("turn", ["sensitive", "!sensitive"])
+def test_lines_of_outputs_are_those_that_the_pair_reaches(turn, tmp_path):
+    """Both branches lead to the same states, so a state does not tell which of them was taken."""
+    noisy = "output if coin = x then yes else no"
+    exact = "output if flip then (if x then no else yes) else if x then yes else no"
+    first, second = (exact, noisy) if turn == "sensitive" else (noisy, exact)
+    text = f"""mechanism m {{ input x in {{false, true}} adjacent all
+      public sensitive in {{false, true}}
+      for i in 1..2 {{ coin ~ bernoulli(3/4) flip ~ bernoulli(chance)
+        if {turn} {{
+          {first}
+        }} else {{
+          {second}
+        }} }} }}
+    check m at sensitive = true: dp(ln 3)"""
+    line = {"sensitive": 5, "!sensitive": 7}[turn]
+    (noisy_answer,) = answers(text.replace("chance", "1/10"), tmp_path)
+    steps = noisy_answer.explanation.by_output
+    shown = [step.lines for step in steps if step.shown is not None]
+    assert [[each.number for each in lines] for lines in shown] == [[line], [line]]
+    (sure,) = answers(text.replace("chance", "0"), tmp_path)
+    assert re.search(rf"never outputs \w+: line {line} shows \w+$", answer_text(sure), re.MULTILINE)

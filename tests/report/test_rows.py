@@ -39,6 +39,7 @@ OF_EXPLANATION = {
     "  the run": ["inner", "remarks"],
     "  a run": ["inner", "remarks"],
     "tight": ["tight"],
+    "at least": ["tight"],
     "attacker": ["attacker", "event"],
     "others": ["others"],
     "also": ["also"],

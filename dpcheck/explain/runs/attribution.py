@@ -20,7 +20,7 @@ from dpcheck.check.values.event_text import GOES_ON, STOPPED
 from dpcheck.check.values.verdicts import Amount, Ending, OutputSequence
 from dpcheck.exact import Number, add, divide, multiply, number, whole
 from dpcheck.explain.atoms import output_values
-from dpcheck.explain.explanation import Difference, InputStep, Line, OutputStep, RunStep
+from dpcheck.explain.explanation import Difference, InputStep, Line, OutputStep, TracedRun
 from dpcheck.explain.inputs import InputCells
 from dpcheck.explain.pairs import ShownPair
 from dpcheck.explain.subject import Subject
@@ -42,10 +42,13 @@ def factor_amount(left: Number, right: Number) -> Amount:
     return INFINITE if right == 0 else number_amount(divide(left, right))
 
 
-def by_output(shown: ShownPair, cells: InputCells, limits: Limits) -> tuple[OutputStep, ...]:
+def by_output(
+    shown: ShownPair, cells: InputCells, run: TracedRun | None, limits: Limits
+) -> tuple[OutputStep, ...]:
     """Return the factors of the outputs of the event's first sequence, and of its end.
 
-    They stop at the first output that is impossible on the right.
+    They stop at the first output that is impossible on the right. Lines are those that a run with
+    these outputs passes: a state does not tell, since several statements may lead to it.
     """
     chain, table = shown.seen.chain, shown.found.evidence.rows.table
     sequence = shown.event.sequences[0]
@@ -53,6 +56,7 @@ def by_output(shown: ShownPair, cells: InputCells, limits: Limits) -> tuple[Outp
     vectors: tuple[Vector, ...] = tuple({source: 1} for source in shown.sources)
     before: tuple[Number, ...] = (1, 1)
     values = output_values(cells.explored)
+    passed = [] if run is None or not cells.values else output_lines(run)
     steps: list[OutputStep] = []
     for place, code in enumerate([*codes, None] if end != GOES_ON else codes, 1):
         limits.check_time(f"{place - 1} outputs attributed")
@@ -61,7 +65,7 @@ def by_output(shown: ShownPair, cells: InputCells, limits: Limits) -> tuple[Outp
         masses = tuple(mass(vector) for vector in vectors)
         left, right = (divide(m, b) for m, b in zip(masses, before, strict=True))
         text = None if code is None else chain.observation_text(code)
-        lines = () if code is None else _lines(vectors[0], cells)
+        lines = () if code is None else tuple(passed[place - 1 : place])
         amounts = number_amount(left), number_amount(right), factor_amount(left, right)
         choice = None if code is None else fixed_choice(values[code])
         steps.append(OutputStep(place, text, lines, *amounts, choice and choice[0]))
@@ -116,37 +120,15 @@ def _targets(chain: Chain, vector: Vector) -> IntArray:
     return distinct(np.concatenate(edges))
 
 
-def shown_instead(
-    subject: Subject, outputs: Sequence[str], state: int, beside: Sequence[RunStep]
-) -> str:
-    """Return what a state shows, and where, in place of the first output that is impossible.
-
-    What the right shows `beside` the left's outputs comes first: of lines that lead to the same
-    states one is known.
-    """
+def first_impossible(subject: Subject, outputs: Sequence[str], state: int) -> int | None:
+    """Return the place of the first output that no run from a state shows after those before."""
     chain, sources = observed(subject.chain, np.array([state], np.int64), subject.limits)
     after: Vector = {int(sources[0]): 1}
     for place, text in enumerate(outputs):
-        before, after = after, after_outputs(chain, after, [text])
-        shown = [(each.line, each.right_value) for each in beside[place : place + 1]]
-        here = " here" * (place > 0)
+        after = after_outputs(chain, after, [text])
         if not after:
-            break
-    else:
-        return ""
-    for target in _targets(chain, before).tolist():
-        code, span = int(chain.observation[target]), subject.explored.origin(target)
-        if code >= 0 and span is not None:
-            shown.append((Line.of(span), chain.observation_text(code)))
-    values: dict[Line, list[str]] = {}
-    for line, value in dict.fromkeys(shown):
-        if line is not None and value:
-            values.setdefault(line, []).append(value)
-    told = ", ".join(
-        f"line {line.text(subject.claim.span.source.name)} shows {first}{' or others' * bool(more)}"
-        for line, (first, *more) in values.items()
-    )
-    return f"the right never outputs {text}{here}: {told}"
+            return place
+    return None
 
 
 def chances(subject: Subject, shown: OutputSequence, states: Sequence[int]) -> list[Number]:
@@ -168,12 +150,10 @@ def mass(vector: Vector) -> Number:
     return total
 
 
-def _lines(vector: Vector, cells: InputCells) -> tuple[Line, ...]:
-    """Return the lines of the statements that the states come from."""
-    if not cells.values:
-        return ()
-    lines = {Line.of(span) for span in map(cells.explored.origin, vector) if span is not None}
-    return tuple(sorted(lines, key=lambda line: (line.file, line.number)))
+def output_lines(run: TracedRun) -> list[Line]:
+    """Return the lines that a run passes where it outputs, or goes on to a state, in order."""
+    passed = (step for step in run.steps if step.kind != "draw")
+    return [step.line for step in passed if step.line is not None for _ in range(step.times)]
 
 
 def by_input(shown: ShownPair, cells: InputCells) -> tuple[InputStep, ...]:

@@ -157,29 +157,46 @@ class ProgramRuns:
 
         None where there is none, but for runs that go on silently. Raises `LimitReached`.
         """
-        outputs, ends = wanted.outputs, wanted.ending == "stopped"
+        is_over = wanted.ending == "stopped"
+        return next(self._found(inputs, wanted.outputs, is_over=is_over), None)
+
+    def shown_after(self, inputs: Environment, outputs: Sequence[str]) -> Iterator[Step]:
+        """Yield what runs show next after some outputs, the likeliest first.
+
+        It is told of each node and all values that count there, so that no statement is left out
+        for another that leads to the same state. Raises `LimitReached`.
+        """
+        for found in self._found(inputs, [*outputs, None], is_over=False):
+            yield found.steps[-1]
+
+    def _found(
+        self, inputs: Environment, outputs: Sequence[str | None], *, is_over: bool
+    ) -> Iterator[FoundRun]:
+        """Yield the likeliest run to each state after the outputs; None is any, and not left."""
 
         def following(at: tuple[int, Place]) -> Iterator[tuple[Step, Number, tuple[int, Place]]]:
             n_shown, place = at
+            is_output = self.kind(place) == "output"
             for step in self._steps(place, outputs[n_shown:]):
-                after = self.after(place, step.value)
+                stays = is_output and outputs[n_shown] is None
+                after = place if stays else self.after(place, step.value)
                 if after is not None:
-                    more = n_shown + (self.kind(place) == "output")
-                    yield step, step.probability, (more, after)
+                    yield step, step.probability, (n_shown + is_output, after)
 
         first = self.begin(inputs)
         if first is None:
-            return None
+            return
         found = ways(
             (0, first),
             following,
             lambda at: (at[0], at[1].node, *self._live_values(at[1])),
-            lambda at: at[0] == len(outputs) and (not ends or self.kind(at[1]) == "end"),
+            lambda at: at[0] == len(outputs) and (not is_over or self.kind(at[1]) == "end"),
             self.limits,
         )
-        return next((FoundRun(tuple(steps), p) for steps, p in found), None)
+        for steps, probability in found:
+            yield FoundRun(tuple(steps), probability)
 
-    def _steps(self, place: Place, wanted: Sequence[str]) -> Iterator[Step]:
+    def _steps(self, place: Place, wanted: Sequence[str | None]) -> Iterator[Step]:
         """Yield the draws, or the output if it is the next one wanted."""
         match self.kind(place):
             case "draw":
@@ -231,12 +248,14 @@ class ProgramRuns:
         return None
 
 
-def _is_told(shown: Value, text: str) -> bool:
-    """Return whether a value is shown as a text, that of a number far out as `> 5`.
+def _is_told(shown: Value, text: str | None) -> bool:
+    """Return whether a value is shown as a text, that of a number far out as `> 5`; None is any.
 
     >>> _is_told(7, "> 5"), _is_told(5, "> 5"), _is_told(5, "5")
     (True, False, True)
     """
+    if text is None:
+        return True
     far = re.fullmatch(r"([<>]) (-?\d+)", text)
     if far is None or not isinstance(shown, int):
         return shown_text(shown) == text

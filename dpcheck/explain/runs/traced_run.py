@@ -10,17 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from itertools import groupby
+from itertools import groupby, islice
 
 from dpcheck.check.values.amounts import number_amount
 from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.exact import Number, divide
 from dpcheck.explain.explanation import Difference, Line, RunStep, TracedRun
 from dpcheck.explain.inputs import input_cells
-from dpcheck.explain.runs.attribution import chances, factor_amount, shown_instead
+from dpcheck.explain.runs.attribution import chances, factor_amount, first_impossible
 from dpcheck.explain.runs.passed_states import passed_states
 from dpcheck.explain.runs.program_runs import Environment, FoundRun, Place, ProgramRuns, Step
 from dpcheck.explain.subject import Subject
+from dpcheck.limits import LimitReached
 from dpcheck.model import program
 from dpcheck.model.evaluation import Fault, evaluate
 from dpcheck.model.expressions import Const
@@ -30,6 +31,9 @@ from dpcheck.records import replace
 
 _FAR = 64
 """So far beyond what is known of it noise without bounds is drawn: a run of less is likelier."""
+
+_MAX_INSTEAD = 100
+"""So many states are looked at for what is shown in place of an output; most lines have few."""
 
 
 def first_traced(
@@ -81,9 +85,10 @@ def _of_program(
     steps, is_same = _priced(subject, runs, (found, found), begin)
     elsewhere, cut, instead = None, "", ""
     if right is not None and known[1] == 0:
-        outputs = [step for step in steps if step.kind in ("output", "query")]
-        if any(step.right_value for step in outputs):
-            instead = shown_instead(subject, shown.outputs, states[1], outputs)
+        if any(step.right_value for step in steps if step.kind in ("output", "query")):
+            place = first_impossible(subject, shown.outputs, states[1])
+            if place is not None:
+                instead = _shown_instead(subject, runs, right, shown.outputs[: place + 1])
         with suppress(Fault):  # of a program that is not made for other noise
             cut = _cut(mechanism, runs, found, (left, right), shown)
     elif right is not None and not is_same:
@@ -103,6 +108,24 @@ def _of_program(
         cut,
         instead=instead,
     )
+
+
+def _shown_instead(
+    subject: Subject, runs: ProgramRuns, right: Environment, outputs: Sequence[str]
+) -> str:
+    """Return what the right shows, and on which lines, in place of the last of some outputs."""
+    *before, never = outputs
+    values: dict[Line, list[str]] = {}
+    with suppress(LimitReached):  # what is known by then is true
+        for step in islice(runs.shown_after(right, before), _MAX_INSTEAD):
+            line, text = Line.of(runs.nodes[step.node].span), shown_text(step.value)
+            if text not in values.setdefault(line, []):
+                values[line].append(text)
+    told = ", ".join(
+        f"line {line.text(subject.claim.span.source.name)} shows {first}{' or others' * bool(more)}"
+        for line, (first, *more) in values.items()
+    )
+    return told and f"the right never outputs {never}{' here' * bool(before)}: {told}"
 
 
 def _between(noise: program.Parametric, low: int, high: int) -> program.Parametric:
@@ -240,7 +263,7 @@ def _parting(
         left.branches, right.branches, strict=False
     ):
         if on_left != on_right:
-            line = subject.line_of(runs.nodes[node].span)
+            line = subject.in_brackets(Line.of(runs.nodes[node].span))
             return f"right never gets here{line}", _different(known, there)
     return "right never gets here", ()
 
