@@ -46,10 +46,10 @@ class Explored:
     """A chain without the labels of atoms, and what labels are computed from.
 
     columns: variable -> codes [n_reported_states] of `table`: the inputs that were kept, and
-    `output`, where a state that shows nothing has a fault. origins: [n_reported_states] index into
-    `spans`, the statement or declaration that a state comes from. inputs: variable -> codes
-    [n_initial], all inputs of the initial states (empty for explicit chains). `states_of`
-    returns the states with a label, in an explicit chain. window: where shown numbers without
+    `output`, where a state that shows nothing has a fault. inputs: variable -> codes
+    [n_initial], all inputs of the initial states (empty for explicit chains). An explicit chain
+    has `states_of`, which returns the states with a label, and origins: [n_reported_states] index
+    into `spans`, the row or declaration of a state. window: where shown numbers without
     bounds are known; None where none is shown. memory: where hidden ones are known; None without
     any. has_sure_kinds: whether kinds of shown ones are so for all values of a parameter. shown:
     the codes [n_values] of what is observed. whole: where the chain has only some inputs and pairs,
@@ -60,14 +60,14 @@ class Explored:
     table: ValueTable
     columns: Mapping[str, IntArray]
     inputs: Mapping[str, IntArray]
-    origins: IntArray
-    spans: tuple[Span, ...]
     states_of: Callable[[Label], IntArray] | None = None
     window: Window | None = None
     memory: Window | None = None
     has_sure_kinds: bool = True
     shown: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     whole: Sizes | None = None
+    origins: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
+    spans: tuple[Span, ...] = ()
 
     @property
     def sizes(self) -> Sizes:
@@ -79,7 +79,7 @@ class Explored:
         return Sizes(len(chain.initial), len(pairs), states, transitions)
 
     def origin(self, state: int) -> Span | None:
-        """Return the statement a state comes from; the sinks come from none."""
+        """Return the row, or declaration, of a state of an explicit chain; else None."""
         if state >= len(self.origins):
             return None
         return self.spans[int(self.origins[state])]

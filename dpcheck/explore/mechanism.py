@@ -115,8 +115,6 @@ def explored_of(given: Given, found: Runs) -> Explored:
         given.table,
         columns,
         given.inputs,
-        found.seen.places,
-        found.seen.spans,
         window=memory if given.wide.revealing else None,
         memory=memory,
         has_sure_kinds=found.tails is None or found.tails.has_sure_kinds,

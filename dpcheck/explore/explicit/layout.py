@@ -85,7 +85,7 @@ def explicit_chain(target: ExplicitChain, limits: Limits) -> Explored:
     for k, sources in enumerate(layout.sources, len(spans)):
         origins[sources[sources != NO_STATE]] = k
     spans = (*spans, *layout.spans)
-    return Explored(chain, table, {}, {}, origins, spans, families.labelled)
+    return Explored(chain, table, {}, {}, families.labelled, origins=origins, spans=spans)
 
 
 # --- rows ----------------------------------------------------------------------------------

@@ -71,14 +71,11 @@ class RawGraph:
     """All raw states but for their rows; the last state is †.
 
     silent [n_states]; `cuts` maps a cut point to its states, those after an output or, where edges
-    are labelled, all; `places` [n_states] is an index into `spans`: the statement a state was first
-    made by. `labelled` is present where it was asked for.
+    are labelled, all. `labelled` is present where it was asked for.
     """
 
     silent: BoolArray
     cuts: dict[Cut, Discovered]
-    places: IntArray
-    spans: tuple[Span, ...]
     stopped: int
     labelled: LabelledEdges | None
 
@@ -287,8 +284,7 @@ class RawStates:
             )
         rows = Rows(indptr, targets, weights, scales)
         self.check_time()
-        places = np.concatenate([*self.made_by, np.zeros(1, np.int64)])
-        return rows, RawGraph(silent, cuts, places, tuple(self.spans), n, labelled)
+        return rows, RawGraph(silent, cuts, n, labelled)
 
     def _edges(self) -> tuple[IntArray, IntArray, WeightArray]:
         """Return where each state's edges begin [n_states + 2], and all targets and weights.

@@ -40,7 +40,6 @@ from dpcheck.explore.sampling.distributions import Supports
 from dpcheck.limits import Limits
 from dpcheck.model.program import Output, Sample
 from dpcheck.records import Frozen, dataclass
-from dpcheck.source import Span
 
 SLICE = 1 << 16
 """About how many inputs are explored together; noisy max 4x20 in three slices takes 0.82 of the CPU
@@ -65,15 +64,12 @@ class Visible:
     """The states of a chain: inputs first, then those after outputs.
 
     rows: of all n_states, then †, then `diverged` if some run gets there. shown: the states after
-    outputs by their cut points, in increasing order. places: [n_states] an index into `spans`, the
-    statement a state was first made by.
+    outputs by their cut points, in increasing order.
     """
 
     rows: Rows
     n_states: int
     shown: dict[Cut, raw_graph.Discovered]
-    places: IntArray
-    spans: tuple[Span, ...]
     labelled: Labelled | None = None
 
 
@@ -158,9 +154,7 @@ def _contracted(raw_rows: Rows, raw: raw_graph.RawGraph, limits: Limits) -> Visi
         if cut[0] == "shown"
     }
     labelled = None if raw.labelled is None else Labelled(raw, number)
-    places = raw.places[visible]
-    whole = with_sinks(rows, number)
-    return Visible(whole, len(visible), shown, places, raw.spans, labelled)
+    return Visible(with_sinks(rows, number), len(visible), shown, labelled)
 
 
 class _Joined:
@@ -170,22 +164,18 @@ class _Joined:
         """Start with the inputs, of which no rows are known."""
         self.n_states = n_inputs
         self.tables: dict[Cut, raw_graph.StatesAtPoint] = {}
-        self.spans: dict[Span, int] = {}
-        self.places = [np.zeros(n_inputs, np.int64)]
         self.parts: list[_Slice] = []
 
     def add(self, inputs: IntArray, seen: Visible) -> None:
         """Add a slice, rows [n] of the inputs; a state that is known keeps the row it has."""
         number, is_new = np.empty(seen.n_states, np.int64), np.ones(seen.n_states, np.bool_)
         number[: len(inputs)] = inputs
-        place = np.array([self.spans.setdefault(span, len(self.spans)) for span in seen.spans])
         for cut, states in seen.shown.items():
             table = self.tables.setdefault(cut, raw_graph.StatesAtPoint(cut, tuple(states.columns)))
             columns = [states.columns[name] for name in table.names]
             local, new = table.states.numbers(columns, len(states.numbers))
             table.extend(self.n_states + np.arange(len(new)))
             self.n_states += len(new)
-            self.places.append(place[seen.places[states.numbers[new]]])
             number[states.numbers] = table.numbers[local]
             is_new[states.numbers] = False
             is_new[states.numbers[new]] = True
@@ -205,8 +195,7 @@ class _Joined:
             )
             for cut, table in self.tables.items()
         }
-        places = np.concatenate(self.places)
-        return Visible(rows, n, shown, places, tuple(self.spans))
+        return Visible(rows, n, shown)
 
 
 @dataclass(frozen=True, eq=False)
