@@ -385,6 +385,10 @@ def crash_lines(crashes: Sequence[Crash]) -> Iterator[Line]:
             yield line("  ", Piece(visible(text), "faint"))
     if len(crashes) > _CRASHES_SHOWN:
         yield line(Piece(f"and {len(crashes) - _CRASHES_SHOWN} more internal errors", "bad"))
+    if all("\nModuleNotFoundError: " in crash.traceback for crash in crashes):
+        yield line("A package that dpcheck needs is missing from this Python. In dpcheck's folder:")
+        yield line("  python -m pip install .")
+        return
     yield line(
         "This is a bug in dpcheck, not in your file. Please report it with the lines above ",
         "and the model that shows it. All other results are unaffected.",

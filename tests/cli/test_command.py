@@ -408,6 +408,18 @@ def test_a_bug_ends_with_70_and_loses_no_result(folder, monkeypatch, capsys):
     assert "error[DP" in err
 
 
+def test_a_missing_package_is_said_to_be_missing_and_no_bug(folder):
+    program = (
+        "import sys; sys.modules['flint'] = None; from dpcheck.cli import run;"
+        "sys.exit(run(['check', 'good.dpm']))"
+    )
+    command = [sys.executable, "-c", program]
+    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert ended.returncode == 70
+    assert "A package that dpcheck needs is missing" in ended.stderr
+    assert "bug" not in ended.stderr
+
+
 @pytest.mark.parametrize("way", [["good.dpm"], ["--format", "text", "good.dpm"]])
 def test_a_call_without_options_checks_as_the_defaults_of_the_options_say(
     folder, monkeypatch, capsys, way
