@@ -28,9 +28,10 @@ class HashCollision(Exception):
 class StateTable:
     """Distinct rows of `n_columns` values, numbered from 0.
 
-    Rows are looked up in `Slots`. Where values are too many for that, they are found again by a
-    64-bit hash in sorted runs (a few, each at least twice as long as the next), and every hit is
-    compared with the row itself: a collision leads to another seed, never to a wrong answer.
+    From the second batch on rows are looked up in `Slots`. Where values are too many for that, they
+    are found again by a 64-bit hash in sorted runs (a few, each at least twice as long as the
+    next), and every hit is compared with the row itself: a collision leads to another seed, never
+    to a wrong answer.
 
     >>> table = StateTable(2)
     >>> numbers, new = table.numbers([np.array([5, 5, 7]), np.array([1, 1, 2])])
@@ -66,9 +67,10 @@ class StateTable:
             new = np.arange(1 if self.n_rows == 0 and n_rows else 0)
             self.n_rows = max(self.n_rows, min(n_rows, 1))
             return np.zeros(n_rows, np.int64), new
-        found = self._found_by_slots(columns) if len(columns[0]) else None
-        if found is not None:
-            return found
+        if self.n_rows and len(columns[0]):
+            found = self._found_by_slots(columns)
+            if found is not None:
+                return found
         first, group = distinct_rows(columns)
         if not self.n_rows and len(first) == len(group):
             # All are different, and new: they are numbered as they stand.
@@ -90,8 +92,6 @@ class StateTable:
         if slots is None:
             return None
         in_slot = self._slots.numbers
-        if not self.n_rows:
-            return self._started_in_slots(columns, slots)
         found = in_slot[slots]
         missing = np.flatnonzero(found < 0)
         if len(missing):
@@ -105,27 +105,6 @@ class StateTable:
             self._slots.n_entered = self.n_rows
             return found, new
         return found, missing
-
-    def _started_in_slots(
-        self, columns: Sequence[IntArray], slots: IntArray
-    ) -> tuple[IntArray, IntArray]:
-        """Return what `numbers` does for the first rows; all slots are free.
-
-        Where no two rows have one slot they are numbered as they stand.
-        """
-        in_slot, every = self._slots.numbers, np.arange(len(slots))
-        in_slot[slots[::-1]] = every[::-1]
-        is_new = in_slot[slots] == every
-        numbers = new = every
-        if is_new.all():
-            self._extend(columns)
-        else:
-            new = marked(is_new)
-            in_slot[slots[new]] = every[: len(new)]
-            numbers = in_slot[slots]
-            self._extend([column[new] for column in columns])
-        self._slots.n_entered = self.n_rows
-        return numbers, new
 
     def _found(self, rows: list[IntArray]) -> IntArray:
         """Return the numbers [n_rows] of distinct rows, -1 where they are new."""
