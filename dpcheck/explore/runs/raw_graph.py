@@ -204,16 +204,13 @@ class RawStates:
         self, cut: Cut, columns: dict[str, IntArray], part: Part, batch: Batch, span: Span
     ) -> IntArray:
         """Return the raw states [n_rows] the rows are in at a cut point; new ones are queued."""
-        source, drawn = batch.source_of(part), batch.drawn_of(part)
         table = self.tables.get(cut)
         if table is None:
             table = self.tables[cut] = StatesAtPoint(cut, tuple(columns))
-        local, new = table.states.numbers(list(columns.values()), len(source))
-        if len(new) == len(source):
-            # Every row is a state of its own, in this order.
-            self._add_states(table, source, drawn, span)
-        elif len(new):
-            self._add_states(table, source[new], drawn[new], span)
+        local, new = table.states.numbers(list(columns.values()), len(part.origin))
+        if len(new):
+            first_met = part.at(new)
+            self._add_states(table, batch.source_of(first_met), batch.drawn_of(first_met), span)
         return table.numbers[local]
 
     def _add_states(
