@@ -153,30 +153,6 @@ Wrong: param p in (0, 1)   ...   check rr: dp(ln(p / (1 - p)))
 Right: check rr for p in [1/2, 1): dp(ln(p / (1 - p)))"""
 
 
-class IrrationalChange(Mistake, code="DP634"):
-    """A weight vanishes at an irrational value inside of the interval, and other runs with it."""
-
-    name: str
-    weight: str
-    near: str
-    sides: tuple[str, str]
-
-    title_text = (
-        "the weight {self.weight} is 0 at an irrational value of `{self.name}`, near {self.near}"
-    )
-    help_text = (
-        "ask about both sides of it: `for {self.name} in {self.sides[0]}` and"
-        " `for {self.name} in {self.sides[1]}`"
-    )
-    explanation = """\
-Where a weight is 0 a mechanism has other runs, so that value is checked by itself. An irrational
-one needs no check where probabilities are sums of products of weights. It has to be left out where
-a `while` loop may then never end, and where a probability that ε depends on is then 0.
-
-Wrong: param p in (0, 1)      ...   y := N while y = N { y ~ {Y: (2 * p^2 - 1)^2, N: ...} }
-Right: param p in (3/4, 1)    ...   y := N while y = N { y ~ {Y: (2 * p^2 - 1)^2, N: ...} }"""
-
-
 _KINDS: Final[Mapping[FaultKind, type[WhatFails]]] = {
     "division by zero": runs.DivisionByZero,
     "not an integer exponent": runs.NoExactValue,

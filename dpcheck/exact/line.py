@@ -7,10 +7,11 @@ is a set of values of the parameter, with ends to be shown, and with the simples
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache, reduce
+from functools import cmp_to_key, lru_cache, reduce
 from math import lcm
+from typing import TypeVar
 
-from flint import arb, ctx, fmpq, fmpz_poly
+from flint import arb, ctx, fmpq, fmpq_poly, fmpz_poly
 
 from dpcheck.exact.budget import Budget
 from dpcheck.exact.number import ExpNumber, Extended, Number, subtract
@@ -31,14 +32,12 @@ from dpcheck.exact.roots import (
 )
 from dpcheck.exact.text import decimal, exact_text
 from dpcheck.intervals import ParamEnd, ParamInterval
-from dpcheck.records import dataclass
+from dpcheck.records import dataclass, replace
 
+T = TypeVar("T")
 ONE = fmpq(1)
 ZERO = Root.of(0)
 NOTHING = Budget.of(0)
-
-NEAR = fmpq(1, 100)
-"""How far values beside an irrational one may lie from it."""
 
 _Edge = tuple[Root | None, bool]
 """An end of an interval, None if it is infinite, and whether it belongs to that."""
@@ -54,11 +53,13 @@ class Line:
     With `is_exponential`, t is exp(unit·eps); else the parameter is a function of t, as
     `exact.param` says, and the unit is 1. Closed ends of an interval of eps other than 0 belong to
     it without being asked by themselves: no polynomial is 0 at the transcendental number t there.
+    Functions are written as they are at a root of the `modulus`, a polynomial as `in_param` makes.
     """
 
     param: Param
     unit: fmpq
     is_exponential: bool
+    modulus: fmpz_poly | None = None
 
     @property
     def low(self) -> Bound:
@@ -165,9 +166,16 @@ class Line:
 
     def intervals(self, region: Region) -> list[ParamInterval]:
         """Return the intervals of values of the parameter that a set of t is, in order."""
+        return [interval for interval, _ in self.pieces([(region, None)])]
+
+    def pieces(self, parts: Iterable[tuple[Region, T]]) -> list[tuple[ParamInterval, T]]:
+        """Return the intervals of disjoint sets in order, with what goes with each."""
+        found = [(*ends, what) for region, what in parts for ends in self._ends(region)]
+        order = cmp_to_key(_compare_starts)
+        found.sort(key=lambda each: order(each[0]))
         return [
-            ParamInterval(self._end(*low, is_high=False), self._end(*high, is_high=True))
-            for low, high in self._ends(region)
+            (ParamInterval(self._end(*low, is_high=False), self._end(*high, is_high=True)), what)
+            for low, high, what in found
         ]
 
     def _ends(self, region: Region) -> list[tuple[_Edge, _Edge]]:
@@ -257,7 +265,15 @@ class Line:
         n, d = self.in_param(above, degree), self.in_param(below, degree)
         divisor = n.gcd(d)
         n, d = n // divisor, d // divisor
+        if self.modulus is not None:
+            _, inverse, _ = fmpq_poly(d).xgcd(fmpq_poly(self.modulus))
+            whole = fmpq_poly(n) * inverse % fmpq_poly(self.modulus)
+            return whole.numer(), fmpz_poly([whole.denom()])
         return (-n, -d) if d(self.somewhere) < 0 else (n, d)
+
+    def at_root(self, t: Root) -> Line:
+        """Return a line on which functions are written as they are at t: as least polynomials."""
+        return replace(self, modulus=self.of_param(t).polynomial)
 
     @property
     def somewhere(self) -> fmpq:
@@ -314,19 +330,17 @@ class Line:
         ends = (self.value_of(end) for end, has_end in (low, high) if end is not None and has_end)
         return simplest([inside, *(end for end in ends if end is not None)])
 
-    def around(self, t: Root, region: Region) -> tuple[str, str]:
-        """Return texts of values of a set a little below and above an irrational one."""
-        root, ends = self.of_param(t), self._ends(region)
-        (first, _), (last, _) = ends[0][0], ends[-1][1]
-        while root.high - root.low > NEAR:
-            root.narrow()
-        bottom, top = Root.of(root.low - NEAR), Root.of(root.high + NEAR)
-        bottom = bottom if first is None or first.compare(bottom) < 0 else first
-        top = top if last is None or top.compare(last) < 0 else last
-        below, above = between(bottom, root), between(root, top)
-        values = (Budget.ln(x) / self.unit if self.is_exponential else x for x in (below, above))
-        one, other = map(exact_text, values)
-        return one, other
+    def only(self, t: Root, region: Region) -> Param:
+        """Return the parameter of which one irrational value is asked.
+
+        Its interval lies around that for t, within the two intervals of a set that end there.
+        """
+        ends, root = self._ends(region), self.of_param(t)
+        k = next(k for k, (low, _) in enumerate(ends) if low[0] and low[0].compare(root) == 0)
+        inside = self._exponent_between if self.is_exponential else between
+        low, high = (inside(first[0], last[0]) for first, last in ends[k - 1 : k + 1])
+        param = replace(self.param, low=low, high=high, has_low=False, has_high=False)
+        return replace(param, is_single=True)
 
     def end_at(self, value: Chosen) -> ParamEnd:
         """Return a value as an end that belongs to its interval."""
@@ -372,6 +386,14 @@ class Line:
         if value is not None:
             return f"at {self.param.name} = {exact_text(value)}"
         return f"at {self.param.name} = {self.intervals(region)[0].low.decimal}..."
+
+
+def _compare_starts(left: _Edge, right: _Edge) -> int:
+    """Return -1, 0 or 1 as an interval from one end begins before, with or after another."""
+    (x, has_x), (y, has_y) = left, right
+    if x is None or y is None:
+        return int(x is not None) - int(y is not None)
+    return x.compare(y) or int(has_y) - int(has_x)
 
 
 def line_of(param: Param, values: Iterable[Extended | Whole], *, is_exponential: bool) -> Line:

@@ -11,7 +11,9 @@ Where a sign or a comparison of weights is taken, a parameter is kept out or pro
 - an expression of the program: no operator but those of `model.evaluation.OF_PARAMS` takes one, and
   `resolve.expressions.params` refuses it outside of weights before any run;
 - a probability, ratio or weight is proved one on the whole interval (`explore.values.weights`),
-  a sum of weights is 1 as a function, and values at which a weight is 0 are asked by themselves;
+  a sum of weights is 1 as a function, and values at which a weight is 0 are asked by themselves:
+  irrational ones by a chain of their own, which has no weight that is 0 there, and the others of a
+  row over their sum, so that it is one of numbers beside that value, and what is asked at it;
 - budgets, bounds, parts and intervals of claims: `resolve.claims.all_values`, on all that is asked;
 - graphs, supports and merged states see which weights are 0, as functions: all others are positive;
 - floats decide nothing: for all values, claims are decided by `check.all_values` alone, which asks
@@ -39,13 +41,17 @@ from dpcheck.records import dataclass
 
 @dataclass(frozen=True)
 class Param:
-    """A parameter and the interval of its values; None is an end without bound."""
+    """A parameter and the interval of its values; None is an end without bound.
+
+    With `is_single` one value in it is asked, irrational: the only one at which a weight is 0 or 1.
+    """
 
     name: str
     low: int | fmpq | None
     high: int | fmpq | None
     has_low: bool = False
     has_high: bool = False
+    is_single: bool = False
 
     @property
     def simplest(self) -> fmpq:

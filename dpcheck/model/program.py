@@ -358,11 +358,6 @@ class Mechanism:
         return any(one.is_unbounded for one in self.inputs)
 
     @property
-    def has_loops(self) -> bool:
-        """Return whether runs may come back to the test of a `while`."""
-        return any(isinstance(node, Branch) and node.is_loop_head for node in self.nodes)
-
-    @property
     def has_queries(self) -> bool:
         """Return whether an analyst who adapts chooses anything."""
         return any(isinstance(node, Output) and node.query == "adaptive" for node in self.nodes)

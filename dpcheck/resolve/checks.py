@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.exact import Param
 from dpcheck.logic.claims import At, Claim, ForAll
 from dpcheck.model.atoms import AtomMeaning
 from dpcheck.model.program import Part, Target
@@ -30,7 +31,7 @@ class ResolvedCheck:
     for_all: the parameter for all values of which it is asked, if it depends on one;
     loop_values: the values of the variables of loops around it;
     leaves_out: the value chosen of a parameter, `alpha = 1/2`, where it is not in the part asked;
-    chosen: the same question resolved for one value of its parameter;
+    chosen: the same question resolved for one value of its parameter, or for a smaller interval;
     parameters: of a target that is not arranged, its parameters that are integers, with values;
     with_parameters: the same question resolved with other values of these.
     """
@@ -51,7 +52,9 @@ class ResolvedCheck:
     for_all: ForAll | None = None
     loop_values: Mapping[str, Value] = field(default_factory=dict)
     leaves_out: str | None = None
-    chosen: Callable[[Value], Resolved] | None = field(default=None, compare=False, repr=False)
+    chosen: Callable[[Value | Param], Resolved] | None = field(
+        default=None, compare=False, repr=False
+    )
     parameters: Mapping[str, int] = field(default_factory=dict)
     with_parameters: Callable[[Mapping[str, int]], Resolved] | None = field(
         default=None, compare=False, repr=False

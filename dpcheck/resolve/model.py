@@ -17,7 +17,7 @@ from dpcheck.diagnostics.names import UnusedLocal
 from dpcheck.diagnostics.params import ParamAsValue
 from dpcheck.diagnostics.quantities import ArrangementUsage
 from dpcheck.diagnostics.syntax import ForeignSpelling, NestedTooDeeply
-from dpcheck.exact import ExpNumber, Number
+from dpcheck.exact import ExpNumber, Number, Param
 from dpcheck.limits import FRAMES, with_deep_stack
 from dpcheck.logic.claims import At, Claim, FormulaClaim
 from dpcheck.logic.formulas import Truth
@@ -72,7 +72,7 @@ def resolve_model(
     session = scopes.Session(dict(overrides or {}), lost_words)
     found = _resolved_safely(main, imported, session, None)
 
-    def chosen(check: ResolvedCheck, value: Value) -> Resolved:
+    def chosen(check: ResolvedCheck, value: Value | Param) -> Resolved:
         assert check.for_all is not None, "it depends on a parameter"
         names = {check.for_all.param.name: value}
         again = scopes.Session(session.overrides, lost_words, chosen=names)

@@ -12,7 +12,7 @@ import pytest
 from flint import fmpq, fmpz_poly
 
 from dpcheck.exact import Budget, Param, add, divide, exponential, multiply
-from dpcheck.exact.line import NEAR, Line, line_of, simplest
+from dpcheck.exact.line import Line, line_of, simplest
 from dpcheck.exact.polynomial import ExpPolynomial
 from dpcheck.exact.roots import Root, complement, rational_between
 from dpcheck.intervals import ParamInterval
@@ -240,9 +240,17 @@ def test_a_set_of_irrational_values_shows_digits():
     assert line.simplest(region) is None
     assert line.example_text(region) == "at a = 0.70710678118654752..."
     assert line.value_of(line.of_param(region.ends[0])) is None
-    below, above = map(Fraction, line.around(region.ends[0], complement(region)))
-    assert 2 * below**2 < 1 < 2 * above**2
-    assert above - below < 3 * fraction(NEAR)
+
+
+def test_functions_at_an_irrational_value_are_polynomials_of_least_degree():
+    line = plain(Param("a", 0, 1))
+    a = line.param.stand_in
+    (root,) = line.where(add(multiply(2, multiply(a, a)), -1), (0,)).ends
+    here = line.at_root(root)
+    third = divide(1, add(multiply(a, multiply(a, a)), 1))  # 1/(a^3 + 1), a^3 = a/2 there
+    assert here.text(third) == "(8 - 4*a)/7"  # (8 - 4a) (1 + a/2) = 8 - 2a^2 = 7
+    assert here.logarithm_text(*line.polynomials(multiply(2, multiply(a, a)))) == "0"
+    assert line.text(third) == "1/(a^3 + 1)"
 
 
 def test_ends_are_closed_open_or_infinite():
@@ -262,14 +270,13 @@ def test_ends_are_closed_open_or_infinite():
     assert [each.text for each in below.intervals(below.where(1, (1,)))] == ["(-inf, -1/2)"]
 
 
-def test_exponents_around_an_irrational_one_are_logarithms():
+def test_an_interval_around_an_irrational_exponent_has_rational_ends():
     region = HALVES.where(at([-1, -1, 1], exponential(fmpq(1, 2))), (-1, 1))
     (root,) = region.ends
-    below, above = HALVES.around(root, region)
+    around = HALVES.only(root, region)
     golden = (1 + 5**0.5) / 2
-    assert [text[:2] for text in (below, above)] == ["ln", "ln"]
-    low, high = (eval(text, {"ln": log}) for text in (below, above))
-    assert low < 2 * log(golden) < high < low + 0.05
+    assert around.is_single
+    assert fraction(around.low) < 2 * log(golden) < fraction(around.high)
 
 
 @pytest.mark.parametrize(
@@ -282,17 +289,18 @@ def test_exponents_around_an_irrational_one_are_logarithms():
         (Param("a", None, fmpq(-1414, 1000)), fmpq(2)),
     ],
 )
-def test_values_around_an_irrational_one_lie_in_the_set(param, square):
+def test_an_interval_around_an_irrational_value_lies_in_the_set(param, square):
     line = plain(param)
     number = add(multiply(param.stand_in, param.stand_in), -square)
     region = complement(line.where(number, (0,)))
     (root,) = region.ends
-    below, above = map(Fraction, line.around(root, region))
+    around = line.only(root, region)
+    below, above = fraction(around.low), fraction(around.high)
+    assert (around.has_low, around.has_high, around.is_single) == (False, False, True)
     assert param.low is None or fraction(param.low) < below
     assert param.high is None or above < fraction(param.high)
     order = 1 if below > 0 else -1
     assert order * below**2 < order * fraction(square) < order * above**2
-    assert above - below < 3 * fraction(NEAR)
 
 
 def exponents(region):

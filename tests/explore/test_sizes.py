@@ -12,10 +12,11 @@ from dpcheck.exact import divide
 from dpcheck.explore.explicit.families import Families
 from dpcheck.explore.explicit.layout import _Layout
 from dpcheck.explore.sampling.closed_forms import geometric_clamped
-from dpcheck.explore.sampling.distributions import _total, whole_weights
+from dpcheck.explore.sampling.distributions import whole_weights
 from dpcheck.explore.values.codes import ValueTable
 from dpcheck.explore.values.evaluate import Frame, _sum_in_parts
 from dpcheck.explore.values.mistakes import MistakeFault
+from dpcheck.explore.values.weights import total_of
 from dpcheck.front import loads
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.model.evaluation import Fault, apply
@@ -131,7 +132,7 @@ def test_the_time_limit_is_kept_within_one_distribution_or_expression(program):
     assert report["results"][0]["reason"]["option"] == "--timeout"
 
 
-@pytest.mark.parametrize("work", [_total, lambda n, t: whole_weights([0, 1], n, PLACE, t)])
+@pytest.mark.parametrize("work", [total_of, lambda n, t: whole_weights([0, 1], n, PLACE, t)])
 def test_weights_are_added_and_brought_to_one_denominator_within_the_time_limit(work):
     numbers = [divide(1, 3), divide(2, 3)]
     work(numbers, ValueTable())

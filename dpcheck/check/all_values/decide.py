@@ -7,7 +7,8 @@ by one, as claims about ordinary mechanisms. So is the value at which a countere
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from operator import and_, or_
 from typing import Final, assert_never
 
@@ -15,7 +16,6 @@ import numpy as np
 from flint import fmpz_poly
 
 from dpcheck.chain.chain import Chain
-from dpcheck.chain.graph import graph_of, has_cycles
 from dpcheck.chain.sets import distinct
 from dpcheck.check.all_values.deltas import WorstSets, growing_sets, worst_sets
 from dpcheck.check.all_values.formulas import compared, where_true
@@ -37,7 +37,7 @@ from dpcheck.check.formulas.vacuity import NO_NEIGHBORS, formula_vacuity
 from dpcheck.check.quantities.seen_pairs import SeenPairs, seen_pairs
 from dpcheck.check.values.amounts import bound_amount
 from dpcheck.check.values.comparisons import SIGNS, as_budget, as_number
-from dpcheck.check.values.measures import ClaimRejected, Measures
+from dpcheck.check.values.measures import Measures
 from dpcheck.check.values.verdicts import (
     AllValues,
     Comparison,
@@ -53,13 +53,12 @@ from dpcheck.check.values.verdicts import (
     Value,
     Violated,
 )
-from dpcheck.diagnostics.params import IrrationalChange
 from dpcheck.exact import (
     Budget,
     ExpNumber,
     Extended,
     Number,
-    ParamNumber,
+    Param,
     Whole,
     exact_text,
     growth_of,
@@ -94,7 +93,6 @@ from dpcheck.logic.claims import (
     QuantityValue,
     TightDelta,
     TightEpsilon,
-    quantities_of,
 )
 from dpcheck.logic.formulas import outermost_numbers
 from dpcheck.records import Frozen, dataclass, fields, replace
@@ -107,20 +105,28 @@ NOT_SHOWN: Final = Limit("size", unit="what a claim is about is not what is seen
 class Setting(Asked):
     """What a claim about all values of a parameter is decided with.
 
-    `vanishing` are weights that are 0, or 1, for some value of it, where runs may stay in a `while`
-    for ever if the program `has_loops`. `at` asks the same claim of one value.
+    `vanishing` are weights that are 0 for some value of it. `at` asks the same claim of one value,
+    or of the irrational one that lies in an interval.
     """
 
     claim: Claim
     for_all: ForAll
-    vanishing: tuple[ParamNumber, ...]
-    has_loops: bool
-    at: Callable[[Chosen], Outcome]
+    vanishing: tuple[Number, ...]
+    at: Callable[[Chosen | Param], Outcome]
 
-    @property
-    def may_stay(self) -> bool:
-        """Return whether runs may stay in some cycle where a weight is 0."""
-        return self.has_loops or has_cycles(graph_of(self.truths.chain))
+    def zeros(self, line: Line) -> Region:
+        """Return the values asked strictly inside of the interval at which a weight is 0."""
+        zeros = [line.where(weight, (0,)) for weight in self.vanishing]
+        nowhere = everywhere(False, line.low, line.high)
+        return joined(and_, [self.for_all.asked(line), joined(or_, [nowhere, *zeros])])
+
+    def asked(self, line: Line) -> Region:
+        """Return the values strictly inside of the interval that are asked about."""
+        if not self.for_all.param.is_single:
+            return self.for_all.asked(line)
+        zeros = self.zeros(line)
+        assert len(zeros.ends) == 1, "weights are 0 at the value asked, and at no other"
+        return zeros
 
     @property
     def limits(self) -> Limits:
@@ -133,10 +139,9 @@ def decide_for_all(
     claim: Claim,
     at: At | None,
     for_all: ForAll,
-    vanishing: tuple[ParamNumber, ...],
+    vanishing: tuple[Number, ...],
     *,
-    has_loops: bool,
-    at_value: Callable[[Chosen], Outcome],
+    at_value: Callable[[Chosen | Param], Outcome],
     measures: Measures,
     limits: Limits,
 ) -> Outcome:
@@ -148,7 +153,7 @@ def decide_for_all(
     truths = Truths(chain, limits)
     selected = selected_states(truths, at)
     asked = selected, truths, measures
-    setting = Setting(*asked, claim, for_all, vanishing, has_loops, at_value)
+    setting = Setting(*asked, claim, for_all, vanishing, at_value)
     match claim:
         case QuantityValue(quantity=quantity):
             return _value(quantity, setting)
@@ -191,7 +196,7 @@ def violated_within(
     outcome, asked = at_value(value), for_all.asked(line)
     if not isinstance(outcome.verdict, Violated):
         return None
-    fails_for = _with_values(asked, _closed_ends(for_all), line) if are_all else tuple(intervals)
+    fails_for = _with_ends(asked, _closed_ends(for_all), line) if are_all else tuple(intervals)
     known = AllValues(
         *(for_all.param.name, _asked_text(for_all, line, asked), fails_for, exact_text(value)),
         shown_at=value,
@@ -205,16 +210,12 @@ def violated_within(
 
 @dataclass(frozen=True, eq=False)
 class _Failing:
-    """For which values strictly inside of the interval a claim fails, and what was looked at.
-
-    `rows` are given where it matters which probabilities are 0.
-    """
+    """For which values strictly inside of the interval a claim fails, and what was looked at."""
 
     line: Line
     region: Region
     coverage: Coverage
     vacuity: tuple[Vacuity, ...] = ()
-    rows: PolynomialRows | None = None
 
 
 def _truth(
@@ -238,25 +239,26 @@ def _truth(
             events = _Events(setting)
             failing = events.failing(complement(_where_holds(claim, events)))
     line = failing.line
-    asked = setting.for_all.asked(line)
-    region = joined(and_, [failing.region, asked])
-    single = _single_values(setting, line, asked, failing.rows)
+    asked, single = setting.asked(line), _single_values(setting, line)
     outcomes = {value: setting.at(value) for value in single}
     undecided = [each for each in outcomes.values() if isinstance(each.verdict, Undecided)]
     if undecided:
         return undecided[0]
-    failing_alone = [v for v, each in outcomes.items() if isinstance(each.verdict, Violated)]
-    region = _without(region, outcomes, line)
-    intervals = _with_values(region, failing_alone, line)
-    sample = _sample(region, line, failing_alone, setting.for_all)
-    holds_for = _without(joined(and_, [asked, complement(region)]), outcomes, line)
+    fail_alone = [v for v, each in outcomes.items() if isinstance(each.verdict, Violated)]
+    alone = joined(or_, [everywhere(False, line.low, line.high), *(single[v] for v in fail_alone)])
+    elsewhere = _without(failing.region, single.values())
+    region = joined(and_, [asked, joined(or_, [elsewhere, alone])])
+    intervals = _with_ends(region, fail_alone, line)
+    sample = _sample(region, line, fail_alone, setting.for_all)
+    holds_for = joined(and_, [asked, complement(region)])
+    hold_alone = [value for value in outcomes if value not in fail_alone]
     shown = AllValues(
         setting.for_all.param.name,
         _asked_text(setting.for_all, line, asked),
         intervals,
         None if sample is None else exact_text(sample),
         shown_at=sample,
-        holds_for=_with_values(holds_for, [v for v in outcomes if v not in failing_alone], line),
+        holds_for=_with_ends(holds_for, hold_alone, line),
     )
     if not intervals:
         return Outcome(Holds(), failing.coverage, failing.vacuity, all_values=shown)
@@ -266,7 +268,7 @@ def _truth(
 
 
 def _counterexample(
-    sample: Chosen | None, outcomes: dict[Chosen, Outcome], setting: Setting
+    sample: Chosen | None, outcomes: Mapping[Chosen | Param, Outcome], setting: Setting
 ) -> tuple[Violated | Undecided, Strategy | None]:
     """Return the counterexample at a value, as the ordinary engine finds it there.
 
@@ -322,7 +324,6 @@ class _Events:
     def __init__(self, setting: Setting) -> None:
         """Make the rows, on a line on which the numbers of the claim are rational, too."""
         self.setting, self.limits = setting, setting.limits
-        self.is_ratio = any(isinstance(q, TightEpsilon) for q in quantities_of(setting.claim))
         self.seen: SeenPairs = seen_pairs(setting.truths.chain, setting.selected, self.limits)
         if not self.seen.are_finite:
             what = "outputs stand inside of an unbounded loop, so sequences are infinitely many"
@@ -337,7 +338,7 @@ class _Events:
         n_pairs = len(self.seen.pairs)
         coverage = Coverage(len(self.setting.selected), n_pairs, len(self.rows.members))
         vacuity = () if n_pairs else (NO_NEIGHBORS,)
-        return _Failing(self.line, region, coverage, vacuity, self.rows if self.is_ratio else None)
+        return _Failing(self.line, region, coverage, vacuity)
 
     def above(self, epsilon: Budget, delta: Number) -> Region:
         """Return where dp(ε, δ) fails."""
@@ -422,15 +423,16 @@ def _epsilon_against(claim: QuantityClaim, delta: Number, events: _Events) -> tu
 
 # --- values as pieces ----------------------------------------------------------------------
 
+_Part = tuple[Region, Callable[[Line], str]]
+"""Where a quantity is one function, and its expression on the line, or at a value of it."""
+
 
 def _value(quantity: Quantity, setting: Setting) -> Outcome:
     """Return a quantity as pieces: for which values it is which function."""
-    rows = None
     if isinstance(quantity, PathProbability | Expectation):
         value = one_number(quantity, setting)
         line = _line(setting, [value])
-        text = line.text(value) if isinstance(value, ExpNumber) else bound_amount(value).exact
-        parts = [(everywhere(True, line.low, line.high), text)]
+        parts: list[_Part] = [(everywhere(True, line.low, line.high), partial(_number_text, value))]
         coverage, vacuity = looked_at(quantity, setting)
     else:
         assert isinstance(quantity, TightEpsilon | TightDelta), "other quantities are refused"
@@ -438,45 +440,67 @@ def _value(quantity: Quantity, setting: Setting) -> Outcome:
         line = events.line
         parts = _parts(quantity, events)
         failing = events.failing(everywhere(True, line.low, line.high))
-        coverage, vacuity, rows = failing.coverage, failing.vacuity, failing.rows
-    asked = setting.for_all.asked(line)
-    single = {value: setting.at(value) for value in _single_values(setting, line, asked, rows)}
-    undecided = [each for each in single.values() if isinstance(each.verdict, Undecided)]
+        coverage, vacuity = failing.coverage, failing.vacuity
+    asked, single = setting.asked(line), _single_values(setting, line)
+    outcomes = {value: setting.at(value) for value in single}
+    undecided = [each for each in outcomes.values() if isinstance(each.verdict, Undecided)]
     if undecided:
         return undecided[0]
-    inside = _without(asked, single, line)
-    pieces = [
-        Piece(interval, text)
-        for region, text in parts
-        for interval in line.intervals(joined(and_, [region, inside]))
-    ]
-    for at, outcome in single.items():
-        assert isinstance(outcome.verdict, Value), "a quantity has a value"
-        end = line.end_at(at)
-        pieces.append(Piece(ParamInterval(end, end), outcome.verdict.amount.exact))
+    texts = {at: _own_text(outcomes[at], here, parts, line) for at, here in single.items()}
+    inside = _without(asked, single.values())
+    shown_on = line.at_root(asked.ends[0]) if setting.for_all.param.is_single else line
+    found = [(joined(and_, [region, inside]), text(shown_on)) for region, text in parts]
+    found += [(single[at], text) for at, text in texts.items()]
+    pieces = _at_ends([Piece(*each) for each in line.pieces(found)], texts, line)
     name, asked_text = setting.for_all.param.name, _asked_text(setting.for_all, line, asked)
-    known = AllValues(name, asked_text, pieces=tuple(joined_pieces(pieces, name)))
+    known = AllValues(name, asked_text, pieces=tuple(pieces))
     shown = value_of_pieces(known, WORDS[type(quantity)])
     return Outcome(shown, coverage, vacuity, all_values=known)
 
 
-def _parts(quantity: TightEpsilon | TightDelta, events: _Events) -> list[tuple[Region, str]]:
-    """Return ε or δ as pieces: where, and the expression."""
+def _own_text(outcome: Outcome, here: Region, parts: Sequence[_Part], line: Line) -> str:
+    """Return the text of a value asked by itself.
+
+    At an irrational one it is that of the function around it where both are the same there.
+    """
+    assert isinstance(outcome.verdict, Value), "a quantity has a value"
+    if outcome.all_values is None:
+        return outcome.verdict.amount.exact
+    (piece,) = outcome.all_values.pieces
+    for region, text in parts:
+        is_here = not joined(and_, [region, here]).is_empty
+        if is_here and text(line.at_root(here.ends[0])) == piece.exact:
+            return text(line)
+    return piece.exact
+
+
+def _number_text(value: Extended, line: Line) -> str:
+    """Return a probability or mean as an expression."""
+    return line.text(value) if isinstance(value, ExpNumber) else bound_amount(value).exact
+
+
+def _parts(quantity: TightEpsilon | TightDelta, events: _Events) -> list[_Part]:
+    """Return ε or δ as pieces."""
     line, limits = events.line, events.limits
     match quantity:
         case TightEpsilon(delta=delta):
             ratios, infinite = events.ratios(delta)
             finite = complement(infinite)
             pieces = [] if finite.is_empty else envelope(ratios, (ONE, ONE, 1), line, limits)
-            parts = [(infinite, "inf")]
+            parts: list[_Part] = [(infinite, lambda _: "inf")]
             for region, (p, _, d) in pieces:
-                parts.append((joined(and_, [region, finite]), line.logarithm_text(p, d)))
+                text = partial(_logarithm_text, p, d)
+                parts.append((joined(and_, [region, finite]), text))
             return parts
         case TightDelta(epsilon=epsilon):
             factor, root = growth_of(epsilon)
             growth = growth_on(line, (factor, root))
             pieces = envelope(events.sets(epsilon).functions(), growth, line, limits)
-            return [(region, _delta_text(function, growth, line)) for region, function in pieces]
+            return [(region, partial(_delta_text, function, growth)) for region, function in pieces]
+
+
+def _logarithm_text(above: fmpz_poly, below: fmpz_poly, line: Line) -> str:
+    return line.logarithm_text(above, below)
 
 
 def _delta_text(function: Function, growth: Growth, line: Line) -> str:
@@ -498,7 +522,7 @@ def _delta_text(function: Function, growth: Growth, line: Line) -> str:
 def _line(setting: Setting, found: Iterable[Extended | Whole]) -> Line:
     """Return the line on which found numbers, and those of the claim and weights, are rational."""
     for_all = setting.for_all
-    known = *_numbers(setting.claim), *(w.value for w in setting.vanishing)
+    known = *_numbers(setting.claim), *setting.vanishing
     return line_of(for_all.param, [*found, *known], is_exponential=for_all.is_exponential)
 
 
@@ -517,48 +541,47 @@ def _numbers(node: object) -> Iterator[ExpNumber]:
                 yield from _numbers(getattr(node, each.name))
 
 
-def _single_values(
-    setting: Setting, line: Line, asked: Region, rows: PolynomialRows | None
-) -> list[Chosen]:
-    """Return the values that are asked by themselves: ends, and those where a weight is 0.
+def _single_values(setting: Setting, line: Line) -> dict[Chosen | Param, Region]:
+    """Return the values that are asked by themselves, and where on the line each is, if it is.
 
-    An irrational one needs none where probabilities are the same functions there: without a cycle
-    they are sums of products of weights. With `rows`, for ε, none may be 0 there: 0/0 is no ratio.
+    They are ends, and those where a weight is 0; for an irrational one a small interval around it.
     """
-    for_all = setting.for_all
-    found = _closed_ends(for_all)
-    for weight in setting.vanishing:
-        for number in (weight.value, subtract(1, weight.value)):
-            zeros = joined(and_, [line.where(number, (0,)), asked])
-            for root in zeros.ends:
-                value = line.value_of(line.of_param(root))
-                if value is not None:
-                    found.append(value)
-                elif setting.may_stay or (rows is not None and rows.vanish_at(root)):
-                    near, sides = line.intervals(zeros)[0].low.text, _sides(root, line, asked)
-                    shown = for_all.param.name, line.text(number), near, sides
-                    raise ClaimRejected(IrrationalChange(for_all.span, *shown))
-    return list(dict.fromkeys(found))
+    found: dict[Chosen | Param, Region] = {}
+    if setting.for_all.param.is_single:
+        return found
+    for end in _closed_ends(setting.for_all):
+        found[end] = everywhere(False, line.low, line.high)
+    zeros = setting.zeros(line)
+    rest = _without(setting.asked(line), [zeros])
+    for t in zeros.ends:
+        value = line.value_of(line.of_param(t))
+        at = line.only(t, rest) if value is None else value
+        found[at] = Region(line.low, line.high, (t,), (False, True, False))
+    return found
 
 
-def _sides(root: Root, line: Line, asked: Region) -> tuple[str, str]:
-    """Return what is asked on both sides of an irrational value, but for a little around it."""
-    intervals = line.intervals(asked)
-    below, above = line.around(root, asked)
-    return f"({intervals[0].low.text}, {below}]", f"[{above}, {intervals[-1].high.text})"
+def _without(region: Region, others: Iterable[Region]) -> Region:
+    """Return what of a region belongs to none of others."""
+    return joined(and_, [region, *map(complement, others)])
 
 
-def _without(region: Region, values: Iterable[Chosen], line: Line) -> Region:
-    """Return a region without single values."""
-    return joined(and_, [region, *(line.beside(value, (-1, 1)) for value in values)])
+def _with_ends(
+    region: Region, ends: Iterable[Chosen | Param], line: Line
+) -> tuple[ParamInterval, ...]:
+    """Return the intervals of a region, with those ends of the whole line that are given."""
+    pieces = [Piece(interval, "") for interval in line.intervals(region)]
+    return tuple(piece.interval for piece in _at_ends(pieces, dict.fromkeys(ends, ""), line))
 
 
-def _with_values(region: Region, values: Iterable[Chosen], line: Line) -> tuple[ParamInterval, ...]:
-    """Return the intervals of a region and single values, joined where they meet."""
-    singles = [ParamInterval(line.end_at(value), line.end_at(value)) for value in values]
-    pieces = [Piece(interval, "") for interval in [*line.intervals(region), *singles]]
-    found = joined_pieces(pieces, line.param.name)
-    return tuple(piece.interval for piece in found)
+def _at_ends(pieces: list[Piece], ends: Mapping[Chosen | Param, str], line: Line) -> list[Piece]:
+    """Return pieces with those at ends of the whole line, joined; others are passed over."""
+    for value, text in ends.items():
+        if value in line.param.ends:
+            assert not isinstance(value, Param), "an end is a number"
+            end = line.end_at(value)
+            one = [Piece(ParamInterval(end, end), text)]
+            pieces = one + pieces if value == line.param.low else pieces + one
+    return joined_pieces(pieces, line.param.name)
 
 
 def _closed_ends(for_all: ForAll) -> list[Chosen]:
@@ -571,13 +594,14 @@ def _closed_ends(for_all: ForAll) -> list[Chosen]:
 
 def _asked_text(for_all: ForAll, line: Line, asked: Region) -> str:
     """Return the values that are asked about, as the language writes them."""
-    shown = _with_values(asked, _closed_ends(for_all), line)
+    shown = _with_ends(asked, _closed_ends(for_all), line)
     return " and ".join(interval.text for interval in shown)
 
 
 def _sample(
-    region: Region, line: Line, failing: Sequence[Chosen], for_all: ForAll
+    region: Region, line: Line, failing: Iterable[Chosen | Param], for_all: ForAll
 ) -> Chosen | None:
     """Return the simplest value for which a claim fails, None where none is rational."""
     inside = line.simplest(region, at_logarithms=for_all.at_logarithms)
-    return simplest([*failing, *([] if inside is None else [inside])])
+    alone = [value for value in failing if not isinstance(value, Param)]
+    return simplest([*alone, *([] if inside is None else [inside])])

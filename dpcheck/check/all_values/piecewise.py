@@ -34,9 +34,9 @@ WORDS = {TightEpsilon: "epsilon", TightDelta: "delta", PathProbability: "P", Exp
 
 
 def joined_pieces(pieces: Sequence[Piece], name: str) -> list[Piece]:
-    """Return pieces in order, where single values are of those beside them that have them too."""
+    """Return ordered pieces, where single values are of those beside them that have them too."""
     found: list[Piece] = []
-    for piece in sorted(pieces, key=lambda piece: _as_start(piece.interval.low)):
+    for piece in pieces:
         one = None if not found else _as_one(found[-1], piece, name)
         if one is None:
             found.append(piece)
@@ -49,11 +49,13 @@ def _as_one(left: Piece, right: Piece, name: str) -> Piece | None:
     """Return two pieces that meet as one, None where they are two."""
     low, high = left.interval, right.interval
     end = low.high.exact
-    if end is None or end != high.low.exact or (low.high.is_open and high.low.is_open):
+    if replace(low.high, is_open=high.low.is_open) != high.low:
+        return None
+    if low.high.is_open and high.low.is_open:
         return None
     texts = left.exact, right.exact
     whole = texts[low.low == low.high]  # of a single value the other one is the function
-    is_one = len({_text_at(text, name, end) for text in texts}) == 1
+    is_one = end is not None and len({_text_at(text, name, end) for text in texts}) == 1
     if len(set(texts)) > 1 and (not is_one or (low.low != low.high and high.low != high.high)):
         return None
     return Piece(ParamInterval(low.low, high.high), whole)

@@ -7,7 +7,6 @@ the parameter; so one table of output sequences is the table for all values (see
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import compress
 
 import numpy as np
 from flint import fmpz_poly
@@ -16,7 +15,7 @@ from dpcheck.chain.chain import IntArray
 from dpcheck.check.evidence.sequences import SequenceTable
 from dpcheck.exact import Number, Whole
 from dpcheck.exact.line import Line
-from dpcheck.exact.roots import Growth, Root, where_sign
+from dpcheck.exact.roots import Growth, where_sign
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass
 
@@ -35,12 +34,6 @@ class PolynomialRows:
     denominator: fmpz_poly
     members: tuple[tuple[fmpz_poly, ...], ...]
     index: IntArray
-
-    def vanish_at(self, root: Root) -> bool:
-        """Return whether some probability is 0 at a value, and not everywhere, nor all the same."""
-        differ = (self.index != self.index[:, :1]).any(axis=1).tolist()
-        every = (p for members in compress(self.members, differ) for p in members if p != ZERO)
-        return any(p.gcd(root.polynomial).degree() > 0 for p in every)
 
 
 def polynomial_rows(table: SequenceTable, line: Line, limits: Limits) -> PolynomialRows:

@@ -26,7 +26,7 @@ from dpcheck.explore.sampling.distributions import Supports, distributions
 from dpcheck.explore.values.codes import FALSE, FIRST_FAULT, TRUE, ValueTable
 from dpcheck.explore.values.evaluate import Frame, evaluated, spread_frames, truths
 from dpcheck.explore.values.mistakes import MistakeFault, MistakesFound, mistake_of, spoken
-from dpcheck.explore.values.weights import sum_for_some_values, weight_value
+from dpcheck.explore.values.weights import shares, sum_for_some_values, total_of, weight_value
 from dpcheck.limits import Limits
 from dpcheck.model.evaluation import described
 from dpcheck.model.expressions import Expr, reads
@@ -267,10 +267,10 @@ class _Layout:
         scales = []
         is_good = True
         for k in first.tolist():
-            numbers = [_as_number(self.table.value(int(column[k]))) for column in weights]
-            total: exact.Number = n_draws
-            for number in numbers:
-                total = exact.add(total, number)
+            values = [self.table.value(int(column[k])) for column in weights]
+            proved = [_as_number(weight_value(v, row.span, self.table)) for v in values]
+            numbers = shares(proved, self.table)
+            total = exact.add(n_draws, total_of(numbers, self.table))
             if (mistake := sum_for_some_values(total, row.span, self.table)) is not None:
                 self.mistakes.append(mistake.on_run(self._where(frame, k, names)))
                 is_good = False
@@ -287,7 +287,7 @@ class _Layout:
         numerators = [
             weight_array([wholes[j] for wholes in distinct])[group] for j in range(len(weights))
         ]
-        positive = [column != 0 for column in weights]
+        positive = [column != 0 for column in numerators]
         return _Plan(numerators, positive, np.array(scales, np.int64)[group])
 
     def _wrong_sum(
@@ -318,8 +318,6 @@ _NONE = np.empty(0, np.int64)
 
 
 def _as_number(value: Value) -> exact.Number:
-    if isinstance(value, exact.ParamNumber):
-        return value.value
     assert isinstance(value, int | exact.Rational | exact.ExpNumber), (
         "probabilities are numbers by now"
     )

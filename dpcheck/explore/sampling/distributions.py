@@ -41,7 +41,7 @@ from dpcheck.explore.values.codes import (
 from dpcheck.explore.values.evaluate import Frame, evaluated, spread, truths
 from dpcheck.explore.values.growing import Growing
 from dpcheck.explore.values.mistakes import MistakeFault
-from dpcheck.explore.values.weights import sum_for_some_values, weight_value
+from dpcheck.explore.values.weights import shares, sum_for_some_values, total_of, weight_value
 from dpcheck.limits import too_large
 from dpcheck.model import program
 from dpcheck.model.distributions import DISTRIBUTIONS, BuiltIn, Parameter
@@ -446,22 +446,15 @@ def _literal(
             raise MistakeFault(runs.NegativeWeight(place, (), value_text(number)))
     if normalized and all(number == 0 for number in numbers):
         raise MistakeFault(runs.NoPositiveWeight(span, ()))
+    numbers = list(shares(numbers, table))
     is_free = normalized and table.weights.param is None
-    total = 1 if is_free else _total(numbers, table)
+    total = 1 if is_free else total_of(numbers, table)
     if (mistake := sum_for_some_values(total, span, table, is_relative=normalized)) is not None:
         raise MistakeFault(mistake)
     if total != 1 and not normalized:
         branches = tuple(zip(places, numbers, strict=True)) if len(set(places)) > 1 else ()
         raise MistakeFault(runs.WeightsDoNotSumToOne(span, (), total, branches))
     return whole_weights(codes, numbers, span, table)
-
-
-def _total(numbers: Sequence[Number], table: ValueTable) -> Number:
-    total: Number = 0
-    for number in numbers:
-        table.check_time()
-        total = add(total, number)
-    return total
 
 
 def whole_weights(

@@ -18,7 +18,7 @@ from itertools import repeat
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray
-from dpcheck.exact import Param, ParamNumber
+from dpcheck.exact import Number, Param
 from dpcheck.explore.values.growing import Growing
 from dpcheck.explore.values.state_table import StateTable
 from dpcheck.limits import Limits
@@ -40,13 +40,13 @@ UNASSIGNED = FIRST_FAULT
 class ParamWeights:
     """What the weights of one exploration depend on.
 
-    `vanishing` are those that may be 0 (or 1, so that another is 0) for some value of a `param`;
-    where one is, the graph of runs is another.
+    `vanishing` are those, and what they leave to 1, that are 0 for some value of a `param`; where
+    one is, the graph of runs is another.
     """
 
     param: tuple[Param, bool] | None = None
     has_exp: bool = False
-    vanishing: dict[ParamNumber, None] = field(default_factory=dict)
+    vanishing: dict[Number, None] = field(default_factory=dict)
 
 
 class ValueTable:

@@ -8,14 +8,19 @@ parameter ends for the explorer: what it computes on is an element of a field li
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from dpcheck.diagnostics.params import ParamAsValue, WeightOutsideUnit
-from dpcheck.exact import ExpNumber, Number, ParamNumber, sign, subtract
+from dpcheck.exact import ExpNumber, Number, Param, ParamNumber, add, divide, sign, subtract
 from dpcheck.exact.parametric import outside_unit
 from dpcheck.explore.values.codes import ValueTable
 from dpcheck.explore.values.mistakes import MistakeFault
 from dpcheck.model.values import Value, value_text
 from dpcheck.source import Span
+
+if TYPE_CHECKING:
+    from dpcheck.exact.line import Line
 
 
 def weight_value(
@@ -34,12 +39,22 @@ def weight_value(
         if weights.param not in (None, (value.param, value.is_exponential)):
             raise _alone(span, f"`{value.param.name}`, alone or in `exp`, stands beside another")
         weights.param = value.param, value.is_exponential
-        if outside_unit(value, (0,), has_top=has_top) is not None:
-            weights.vanishing[value] = None
+        zeros = _vanishing(value, has_top=has_top)
+        weights.vanishing.update(dict.fromkeys(zeros))
+        if zeros and value.param.is_single:
+            return 0 if zeros[0] == value.value else 1
         value = value.value
     if weights.param is not None and weights.has_exp:
         raise _alone(span, f"`exp` of a number stands beside `{weights.param[0].name}`")
     return value
+
+
+@lru_cache(maxsize=1024)
+def _vanishing(value: ParamNumber, *, has_top: bool) -> tuple[Number, ...]:
+    """Return which of a weight and (unless without `has_top`) what it leaves to 1 may be 0."""
+    line = _line((value.param, value.is_exponential), [value.value])
+    sides = (value.value, subtract(1, value.value))[: 1 + has_top]
+    return tuple(side for side in sides if not line.where(side, (0,)).is_empty)
 
 
 def _check_range(value: ParamNumber, span: Span, *, is_strict: bool, has_top: bool) -> None:
@@ -55,16 +70,41 @@ def _alone(span: Span, why: str) -> MistakeFault:
     return MistakeFault(ParamAsValue(span, (), f"{why}, in the weights of one target"))
 
 
+def _line(param: tuple[Param, bool], numbers: Sequence[Number]) -> Line:
+    """Return the values of a parameter, of which perhaps `exp` is used, for some numbers."""
+    from dpcheck.exact.line import line_of
+
+    return line_of(param[0], numbers, is_exponential=param[1])
+
+
 def are_positive(numbers: Sequence[Number], table: ValueTable) -> Iterator[bool]:
     """Yield for each number without its parameter whether it is positive for all values of it."""
     if table.weights.param is None:
         yield from (sign(number) > 0 for number in numbers)
         return
-    from dpcheck.exact.line import line_of
-
-    param, is_exponential = table.weights.param
-    line = line_of(param, numbers, is_exponential=is_exponential)
+    line = _line(table.weights.param, numbers)
     yield from (line.where(number, (-1, 0)).is_empty for number in numbers)
+
+
+def shares(numbers: Sequence[Number], table: ValueTable) -> Sequence[Number]:
+    """Return weights that sum to 1 at the single value asked as such that do so beside it, too.
+
+    What is 0 there was left out of them, so that their sum is 1 at that value only. Other weights
+    are returned as they are.
+    """
+    if table.weights.param is None or not table.weights.param[0].is_single:
+        return numbers
+    total = total_of(numbers, table)
+    return numbers if total == 0 else [divide(number, total) for number in numbers]
+
+
+def total_of(numbers: Sequence[Number], table: ValueTable) -> Number:
+    """Return the sum of weights."""
+    total: Number = 0
+    for number in numbers:
+        table.check_time()
+        total = add(total, number)
+    return total
 
 
 def sum_for_some_values(
@@ -73,10 +113,7 @@ def sum_for_some_values(
     """Return the mistake of weights whose sum is not 1, or 0 if relative, for some value."""
     if table.weights.param is None:
         return None
-    from dpcheck.exact.line import line_of
-
-    param, is_exponential = table.weights.param
-    line = line_of(param, [total], is_exponential=is_exponential)
+    line = _line(table.weights.param, [total])
     number, signs = (total, (0,)) if is_relative else (subtract(total, 1), (-1, 1))
     failing = line.where(number, signs)
     if failing.is_empty:

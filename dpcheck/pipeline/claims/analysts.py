@@ -46,7 +46,7 @@ from dpcheck.check.values.verdicts import (
     Violated,
 )
 from dpcheck.diagnostics.claims import SeveralStates
-from dpcheck.exact import Number, compare
+from dpcheck.exact import Number, Param, compare
 from dpcheck.explore import Explored, explore, labelled, open_queries
 from dpcheck.explore.explored import at_end
 from dpcheck.limits import LimitReached, Limits
@@ -157,7 +157,7 @@ def _about(check: ResolvedCheck, change: Callable[[Mechanism], Mechanism]) -> Re
     assert isinstance(check.target, Mechanism), "it has queries"
     target, choose = change(check.target), check.chosen
 
-    def chosen(value: Chosen) -> Resolved:
+    def chosen(value: Chosen | Param) -> Resolved:
         assert choose is not None, "a parameter can be chosen"
         found = choose(value)
         return replace(found, checks=tuple(_about(one, change) for one in found.checks))

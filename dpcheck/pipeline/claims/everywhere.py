@@ -44,6 +44,7 @@ from dpcheck.exact import (
     Budget,
     Epsilon,
     LogOf,
+    Param,
     ParamBudget,
     compare_epsilon,
     divide,
@@ -508,7 +509,7 @@ def _on_window(check: ResolvedCheck, limits: Limits, size: Size, claim: claims.C
             part = replace(part, comparison=claim.comparison)
         return replace(own, target=window(own.target, size), claim=part)
 
-    def chosen(value: Chosen) -> Resolved:
+    def chosen(value: Chosen | Param) -> Resolved:
         assert check.chosen is not None, "a parameter can be chosen"
         resolved = check.chosen(value)
         return replace(resolved, checks=tuple(map(on_window, resolved.checks)))

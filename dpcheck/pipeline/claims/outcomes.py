@@ -12,12 +12,13 @@ from dpcheck.check.values.measures import TOO_FAR, ClaimRejected, Measures
 from dpcheck.check.values.verdicts import Outcome, Undecided
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.runs import RunMistake
+from dpcheck.exact import Param
 from dpcheck.explore import Explored, MistakesFound
 from dpcheck.explore.explored import with_less_told
 from dpcheck.explore.tails.tails import WindowTooSmall
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic.claims import Claim, ForAll, QuantityClaim, QuantityValue
-from dpcheck.model.program import Mechanism, Target
+from dpcheck.model.program import Target
 from dpcheck.model.values import Value, value_text
 from dpcheck.pipeline.claims.explorations import Explorations, measures_of
 from dpcheck.pipeline.claims.shown_numbers import (
@@ -122,7 +123,6 @@ def _at_once(ready: Ready, for_all: ForAll, single: _SingleValues, limits: Limit
             chain = at_distance(chain, distance, limits)
         return decide_for_all(
             *(chain, claim, check.at, for_all, tuple(ready.explored.table.weights.vanishing)),
-            has_loops=isinstance(check.target, Mechanism) and check.target.has_loops,
             at_value=partial(single.outcome, claim),
             measures=measures_of(ready.explored, check, chain.n_states),
             limits=limits,
@@ -144,26 +144,37 @@ class _SingleValues:
     limits: Limits
     asked: dict[Value, Ready] = field(default_factory=dict)
 
-    def outcome(self, claim: Claim, value: Value) -> Outcome:
-        """Return the outcome for a value; raises `ClaimRejected` with a mistake that it meets."""
+    def outcome(self, claim: Claim, value: Value | Param) -> Outcome:
+        """Return the outcome for a value, or for the irrational one of an interval.
+
+        Raises `ClaimRejected` with a mistake that it meets.
+        """
         try:
-            one = _at_value(self.check, value, self.limits)
-            if claim is not self.check.claim:  # ε, which reads no parameter, or half of the claim
+            one, is_whole = _at_value(self.check, value, self.limits), claim is self.check.claim
+            if not is_whole:  # ε, which reads no parameter, or half of the claim
                 own = one.check.claim
                 if isinstance(claim, QuantityClaim) and isinstance(own, QuantityClaim):
                     claim = replace(own, comparison=claim.comparison)
-                return decided(one.asking(claim), self.limits)[0]
-            outcome, self.asked[value] = decided(one, self.limits)
+                one = one.asking(claim)
+            if isinstance(value, Param):
+                assert one.check.for_all is not None, "it still depends on it"
+                return _at_once(one, one.check.for_all, self, self.limits)
+            outcome, ready = decided(one, self.limits)
+            if is_whole:
+                self.asked[value] = ready
         except ClaimRejected as rejected:
             mistake = rejected.mistake
             if isinstance(mistake, RunMistake) and self.check.for_all is not None:
-                chosen = f"{self.check.for_all.param.name} = {value_text(value)}"
-                mistake = mistake.on_run((chosen, *mistake.run))
+                if isinstance(value, Param):
+                    where = f"in {value.text}, where a weight is 0"
+                else:
+                    where = f"= {value_text(value)}"
+                mistake = mistake.on_run((f"{self.check.for_all.param.name} {where}", *mistake.run))
             raise ClaimRejected(mistake) from None
         return outcome
 
 
-def _at_value(check: ResolvedCheck, value: Value, limits: Limits) -> Ready:
+def _at_value(check: ResolvedCheck, value: Value | Param, limits: Limits) -> Ready:
     """Return the claim for one value of its parameter; raises `ClaimRejected` with its mistake."""
     assert check.chosen is not None, "a parameter can be chosen"
     resolved = check.chosen(value)

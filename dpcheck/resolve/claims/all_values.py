@@ -146,7 +146,8 @@ def _is_chosen(name: str, scope: Scope) -> bool:
         return False
     session, value = scope.session, scope.session.constants.get(id(declared))
     is_single = value is not None and not isinstance(value, ParamValue)
-    return is_single or name in session.overrides or name in session.chosen
+    is_part = isinstance(value, ParamValue) and name in session.chosen
+    return is_single or name in session.overrides or (name in session.chosen and not is_part)
 
 
 def _for_all(question: surface.Question, value: ParamValue, scope: Scope) -> claims.ForAll | None:

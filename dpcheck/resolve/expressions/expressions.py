@@ -677,7 +677,9 @@ def constant_of_file(
     override = session.overrides.get(declaration.name.name)
     value: Value | None
     if declaration.name.name in session.chosen:
-        value = session.chosen[declaration.name.name]
+        chosen = session.chosen[declaration.name.name]
+        value = as_param(chosen) if isinstance(chosen, Param) else chosen
+        session.has_params |= isinstance(chosen, Param)
     elif override is not None and session.main is not None:
         value = _overridden(declaration, override, scope)
     elif isinstance(declaration.value, surface.Interval):

@@ -12,6 +12,7 @@ from typing import Final, Literal, Protocol, TypeVar
 
 from dpcheck.diagnostics.mistakes import Mistake, similar
 from dpcheck.diagnostics.names import UnknownTarget
+from dpcheck.exact import Param
 from dpcheck.model import surface
 from dpcheck.model.expressions import ArrayVar, Expr, Var
 from dpcheck.model.program import Mechanism, Target
@@ -125,7 +126,7 @@ class Session:
     instances: dict[tuple[object, ...], Target | None] = field(default_factory=dict)
     asked: list[Asked] = field(default_factory=list)
     has_params: bool = False
-    chosen: Mapping[str, Value] = field(default_factory=dict)  # of parameters
+    chosen: Mapping[str, Value | Param] = field(default_factory=dict)  # of parameters
     given: Mapping[str, Value] = field(default_factory=dict)  # of the target that is asked about
 
     def report(self, mistake: Mistake) -> None:
