@@ -12,6 +12,7 @@ import re
 import sys
 from fractions import Fraction
 from functools import cache
+from itertools import permutations
 from math import lcm, prod
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -82,15 +83,16 @@ class Witness:
         self.unders = {s: self.whole(x) for s, x in fields.get("unders", {}).items()}
         need(min(map(self.sign, [self.under, *self.unders.values()])) > 0, "a denominator is <= 0")
         self.rows: dict[int, list[tuple[Whole, Json, Json]]] = {}
-        for state, edges in fields.get("rows", {}).items():
-            row = self.rows[int(state)] = [(self.whole(x), t, shown) for x, t, shown in edges]
+        for shown, steps in fields.get("steps", []):
+            for state, x, target in steps:
+                self.rows.setdefault(state, []).append((self.whole(x), target, shown))
+        for state, row in self.rows.items():
             seen = all(x in (None, "diverged") if t is None else type(x) is str for _, t, x in row)
             need(seen or fields["proof"] == "path", f"row {state}: a step is silent")
-            need(all(self.sign(x) > 0 for x, _, _ in row), f"row {state}: a weight is not positive")
-            rest = self.sign(sum((x * -1 for x, _, _ in row), self.total(int(state), 1)))
+            rest = self.sign(sum((x * -1 for x, _, _ in row), self.total(state, 1)))
             need(0 <= rest <= (fields["proof"] != "laws"), f"row {state} does not sum to 1")
-            need(all(str(t) not in self.unders for _, t, _ in row), f"row {state} leads to a start")
-        need([*map(str, self.rows)] == [*fields.get("rows", {})], "a state is written otherwise")
+            ok = all(self.sign(x) > 0 and str(t) not in self.unders for x, t, _ in row)
+            need(ok, f"row {state} leads to a start, or a weight is not positive")
 
     def total(self, state: Json, length: int) -> Whole:
         """Return the weight of all runs of so many steps: only the first may have its own under."""
@@ -105,10 +107,12 @@ class Witness:
         return Polynomial(terms)
 
     def number(self, written: Json) -> tuple[Any, Any]:
-        """Return over and under of a number that is written as "3/4", or as a pair of wholes."""
+        """Return over and under of a number written as "3/4", "2^9*5^-7", or a pair of wholes."""
         if isinstance(written, str):
-            need(re.fullmatch("-?[0-9]+(/[0-9]+)?", written), f"{written!r} is no fraction")
-            return Fraction(written).as_integer_ratio()
+            form = r"-?N(/N)?|N\^-?[0-9]{1,5}([*]N\^-?[0-9]{1,5})*".replace("N", "[0-9]+")
+            need(re.fullmatch(form, written), f"{written!r} is no fraction")
+            powers = (f"{each}^1".split("^")[:2] for each in written.split("*"))
+            return prod(Fraction(base) ** int(n) for base, n in powers).as_integer_ratio()
         over, under = map(self.whole, written)
         need(self.sign(under) > 0, "a denominator is not positive")
         return over, under
@@ -150,29 +154,24 @@ class Witness:
             need(self.compare(p, under, side["probability"]) == 0, "a side has another chance")
 
 
-def check_disjoint(every: list[Json]) -> None:
-    """Reject the file if a sequence begins with another one."""
-    pairs = ((a, b) for a in every for b in every)
-    need(all(type(a) is list and (a is b or b[: len(a)] != a) for a, b in pairs), "overlapping")
-
-
 def chance_of(w: Witness, state: int, begun: list[Json], length: int) -> Whole:
-    """Return the weight of runs that begin so, of the total of that length; None is an end."""
+    """Return the weight of runs that begin so, of the total of that length, if a row leads on."""
     reached: dict[Json, Whole] = {state: 1}
     for shown in begun:
-        after: dict[Json, Whole] = {}
-        for s, chance in reached.items():
-            for weight, target, _ in (edge for edge in w.rows[s] if edge[2] == shown):
-                after[target] = after.get(target, 0) + chance * weight
-        reached = after
+        before, reached = reached, {}
+        for s, chance in before.items():
+            for weight, target, _ in (edge for edge in w.rows.get(s, []) if edge[2] == shown):
+                reached[target] = reached.get(target, 0) + chance * weight
     return sum(reached.values()) * w.under ** (length - len(begun))
 
 
 def prove_event(w: Witness) -> bool:
-    """Two states and an event S: P(S) > e^ε Q(S) + δ. No sequence of S begins with another."""
-    event, states = w.fields["event"], [side["state"] for side in w.fields["sides"]]
-    check_disjoint(event)
-    length = max(map(len, event))
+    """Two states and an event S: P(S) > e^ε Q(S) + δ; [x, n] in a sequence is n times x."""
+    runs = [[x if type(x) is list else [x, 1] for x in each] for each in w.fields["event"]]
+    need(all(0 < n < 10**5 for each in runs for _, n in each), "an output is shown too often")
+    event = [[x for x, n in each for _ in range(n)] for each in runs]
+    need(not any(b[: len(a)] == a for a, b in permutations(event, 2)), "overlapping")
+    states, length = [side["state"] for side in w.fields["sides"]], max(map(len, event))
     p, q = (sum(chance_of(w, s, begun, length) for begun in event) for s in states)
     under, other = (w.total(s, length) for s in states)
     w.check_sides([p * other, q * under], under * other)
@@ -214,7 +213,8 @@ def prove_sum(w: Witness) -> bool:
         law = Polynomial({0: 1})
         for part in w.fields["parts"]:
             outputs = [[each[1], each[k]] for each in part["outputs"]]
-            check_disjoint([each[0] for each in part["outputs"]])
+            shown = [[*each[0]] for each in part["outputs"]]
+            need(not any(b[: len(a)] == a for a, b in permutations(shown, 2)), "overlapping")
             need(all(type(n) is type(x) is int and x >= 0 for n, x in outputs), "a wrong weight")
             need(0 < part["times"] < 10**7, "a part never runs, or too often")
             law *= sum((Polynomial({n: x}) for n, x in outputs), Polynomial({})) ** part["times"]
@@ -271,7 +271,7 @@ def verify(text: str) -> tuple[int, str]:
         bare = re.sub(r'"(\\.|[^"\\])*"', "", written)  # 2.0 and true equal 2 and 1 in Python
         need(set(bare) <= set("0123456789-,:[]{}null"), "a number is not written as one")
         need(digest == hashlib.sha256(canonical.encode()).hexdigest(), "the digest is another one")
-        need(form == "dpcheck-witness/1", "this is another format")
+        need(form == "dpcheck-witness/2", "this is another format")
         says, claim = fields["says"], "{target}: {text}".format(**fields["claim"])
         if says == "nothing":
             return 2, f"{claim}: not proved here: {fields['lacks']}"

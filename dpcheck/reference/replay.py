@@ -47,7 +47,7 @@ class Replay:
         self.target = target_of(self.claim["target"], loaded)
         self.sides = tuple(side["input"] for side in fields["sides"])
         self.wanted = tuple(self.written(side["probability"]) for side in fields["sides"])
-        self.event: list[Begun] = [tuple(each) for each in fields.get("event", [])]
+        self.event = [*map(spelled, fields.get("event", []))]
         texts = (text or "" for each in self.event for text in each)
         self.far = {text for text in texts if re.search("[<>] -?[0-9]", text)}
 
@@ -231,7 +231,8 @@ class Replay:
     def written(self, value: Any) -> Number:  # noqa: ANN401 - JSON
         """Return a number of the file."""
         if isinstance(value, str):
-            return Fraction(value)
+            powers = (each.partition("^") for each in value.split("*"))
+            return prod((Fraction(base) ** int(n or 1) for base, _, n in powers), start=Fraction(1))
         unit = Fraction(self.fields.get("unit", "1"))
         over, under = (
             {unit * n: Fraction(c) for c, n in (x if isinstance(x, list) else [[x, 0]]) if c}
@@ -259,6 +260,12 @@ class Replay:
         generators = [random.Random(f"{seed} {k}") for k, _ in enumerate(points)]
         sides = list(zip(points, generators, strict=True))
         return [sum(happens(*side) for _ in range(n)) for side in sides]
+
+
+def spelled(written: list[Any]) -> Begun:
+    """Return the outputs of a sequence, in which [output, n] is n times that output in a row."""
+    runs = (each if isinstance(each, list) else [each, 1] for each in written)
+    return tuple(output for output, n in runs for _ in range(n))
 
 
 def _begins(begun: Begun, seen: Outputs, status: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from math import prod
 
 import numpy as np
@@ -64,9 +65,15 @@ def event_evidence(claim: PrivacyClaim, seen: SeenPairs, found: Counterexample) 
         "proof": "event",
         **writing.budget_fields(claim.epsilon, claim.delta),
         "sides": sides,
-        "event": [list(each) for each in shown],
+        "event": [_in_runs(each) for each in shown],
         **writing.rows_fields(rows, {same[start] for start in starts}),
     }
+
+
+def _in_runs(shown: Ends) -> list[object]:
+    """Return a sequence as it is written: three or more of an output in a row as [output, n]."""
+    runs = [[*run] for _, run in groupby(shown)]
+    return [x for run in runs for x in (run if len(run) < 3 else [[run[0], len(run)]])]
 
 
 def _pair(seen: SeenPairs, texts: Sequence[str]) -> tuple[int, int]:

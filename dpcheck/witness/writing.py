@@ -11,19 +11,26 @@ from fractions import Fraction
 from math import gcd, lcm
 from typing import Any, assert_never
 
+from flint import fmpz
+
 from dpcheck import exact
 from dpcheck.chain.chain import Chain
 from dpcheck.check.values.verdicts import Ending
+from dpcheck.exact.factors import multiplicity
 from dpcheck.model.postorder import postorder
 from dpcheck.records import dataclass
 
-FORMAT = "dpcheck-witness/1"
+FORMAT = "dpcheck-witness/2"
 MAX_BITS = 100_000
 """A denominator of more bits would make every number of a file as long."""
 MAX_BYTES = 16_000_000
 """Bounds a file, which `verify` reads as a whole."""
 MAX_EXPONENT = 500_000
 """`verify` compares powers of e up to twice that: those of weights come to that of a budget."""
+LONG = 10**50
+"""Numbers from here on are written as products."""
+MAX_BASE, MAX_POWER = 1_000, 10**5
+"""Bounds the powers in a product: `verify` refuses higher ones."""
 
 Fields = dict[str, Any]
 Row = tuple[exact.Whole, list[tuple[exact.Whole, int | None, str | None]]]
@@ -120,7 +127,7 @@ def ends_first(rows: Mapping[int, Row]) -> list[int]:
 
 
 def merged(rows: Mapping[int, Row]) -> tuple[dict[int, Row], dict[int | None, int]]:
-    """Return rows of which no two are equal, and which state stands for each of the states.
+    """Return rows of which no two are equal, numbered from 0, and which stands for each state.
 
     States whose rows lead with equal weights to states with equal laws have equal laws (ordinary
     lumpability: Kemeny, Snell, Finite Markov Chains, 1960).
@@ -137,23 +144,30 @@ def merged(rows: Mapping[int, Row]) -> tuple[dict[int, Row], dict[int | None, in
         row = below, sorted(((w, *way) for way, w in weights.items()), key=repr)
         same[state] = first.setdefault(repr(row), state)
         found.setdefault(same[state], row)
-    return {s: (b, [(w, same.get(t, t), x) for w, t, x in e]) for s, (b, e) in found.items()}, same
+    number = {s: n for n, s in enumerate(sorted(found))}
+    same = {s: number[other] for s, other in same.items()}
+    return {
+        number[s]: (below, [(w, same.get(t), shown) for w, t, shown in edges])
+        for s, (below, edges) in found.items()
+    }, same
 
 
 def rows_fields(rows: Mapping[int, Row], starts: Collection[int] = ()) -> Fields:
     """Return rows over one denominator, and those of starts that nothing enters over their own.
 
-    So a law has one denominator, and those of many inputs need not be multiplied by each other.
+    So a law has one denominator, and those of many inputs need not be multiplied by each other. The
+    steps of all rows stand by what they show, which need not be repeated then.
     """
     entered = {target for _, edges in rows.values() for _, target, _ in edges}
     unders = {s: rows[s][0] for s in sorted(starts) if s not in entered}
     under = common_multiple(below for s, (below, _) in rows.items() if s not in unders)
-    found = {}
+    steps: dict[str | None, list[list[exact.Whole | None]]] = {}
     for state, (below, edges) in sorted(rows.items()):
         scale = 1 if state in unders else exact.exact_quotient(under, below)
-        found[str(state)] = [[scale * weight, target, shown] for weight, target, shown in edges]
+        for weight, target, shown in edges:
+            steps.setdefault(shown, []).append([state, scale * weight, target])
     own = {str(s): below for s, below in unders.items() if below != under}
-    return {"denominator": under, **({"unders": own} if own else {}), "rows": found}
+    return {"denominator": under, **({"unders": own} if own else {}), "steps": [*steps.items()]}
 
 
 def common_multiple(denominators: Iterable[exact.Whole]) -> exact.Whole:
@@ -203,13 +217,33 @@ def _polynomials(value: object) -> Iterator[exact.ExpPolynomial]:
                 yield from _polynomials(each)
 
 
+def _rational(over: int, under: int) -> str:
+    """Return a fraction; where that is shorter, one of many digits as powers of small numbers.
+
+    Chances of a hundred equal steps are such products.
+    """
+    plain = str(over) if under == 1 else f"{over}/{under}"
+    if over <= 0 or max(over, under) < LONG:
+        return plain
+    powers = []
+    for n, sign in ((over, ""), (under, "-")):
+        rest = fmpz(n)
+        for base in range(2, MAX_BASE):
+            k, divided = multiplicity(rest, fmpz(base))
+            if 0 < k < MAX_POWER:
+                powers.append(f"{base}^{sign}{k}")
+                rest = divided
+        powers += [f"{rest}^{sign}1"] * (rest != 1)
+    return min("*".join(powers), plain, key=len)
+
+
 def _written(value: object, unit: Fraction) -> object:
     """Return a value as JSON."""
     match value:
         case Quotient():
             over, under = exact.as_fraction_parts(value.value)
             if isinstance(over, int) and isinstance(under, int):
-                return str(over) if under == 1 else f"{over}/{under}"
+                return _rational(over, under)
             return [_written(over, unit), _written(under, unit)]
         case exact.ExpPolynomial():
             step = 1 if value.is_constant else int(_fraction(value.unit) / unit)

@@ -136,7 +136,8 @@ def test_an_event_is_of_one_strategy(tmp_path, monkeypatch):
         "c = high",
         "c = gamble",
     }
-    assert [weight for weight, *_ in fields["rows"]["0"]] == [fields["unders"]["0"]]
+    first = [weight for _, steps in fields["steps"] for state, weight, _ in steps if state == 0]
+    assert first == [fields["unders"]["0"]]
     loaded = load(Path("m.dpm"), tmp_path)
     assert [p for _, p in Replay(loaded, fields).derived()]
     other = [text.replace("high", "low") if text else text for text in fields["event"][0]]
@@ -149,8 +150,8 @@ def test_a_row_with_two_choices_is_rejected(tmp_path, monkeypatch):
     fields = adaptive_witness(tmp_path, monkeypatch)
     del fields["digest"]
     assert verify(signed(fields))[0] == 0
-    (weight, target, shown), *_ = fields["rows"]["0"]
-    fields["rows"]["0"].append([weight, target, shown.replace("high", "low")])
+    shown, steps = next(group for group in fields["steps"] if group[1][0][0] == 0)
+    fields["steps"].append([shown.replace("high", "low"), steps[:1]])
     assert "does not sum to 1" in verify(signed(fields))[1]
 
 

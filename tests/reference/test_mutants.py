@@ -17,14 +17,14 @@ from dpcheck.exact import excess_sign, number
 from dpcheck.reference import Contradicted, NotCovered, Replay, WrongProgram, load
 from dpcheck.verify import verify
 from tests.chains import chain_rows
-from tests.witness.test_witness import CLAIMS, MODEL, chance, leaves, mutated, signed
+from tests.witness.test_witness import CLAIMS, MODEL, chance, leaves, mutated, one_by_one, signed
 
 VIOLATED = [
     claim
     for claim, (says, proof) in CLAIMS.items()
     if says == "violated" and proof != "sum" and not claim.startswith(("noise", "group"))
 ]
-MUTANTS = 100
+MUTANTS = 200
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,8 @@ def mutant(fields, every, random_):
     if fields["proof"] == "event" and random_.random() < 0.7:
         try:  # a forger who changes rows writes the chances that they have
             for side in fields["sides"]:
-                chances = [chance(fields, side["state"], shown) for shown in fields["event"]]
+                event = one_by_one(fields["event"])
+                chances = [chance(fields, side["state"], shown) for shown in event]
                 side["probability"] = str(Fraction(sum(chances)))
         except (LookupError, TypeError, ValueError, ArithmeticError):
             pass
@@ -80,14 +81,14 @@ def false_because(model, fields):
             for path in paths
         ]
         return None if wanted in [[Fraction(p.exact) for p in row] for row in chances] else chances
-    rows = chain_rows(chain, max(map(len, fields["event"])))
+    event = [tuple(each) for each in one_by_one(fields["event"])]
+    rows = chain_rows(chain, max(map(len, event)))
     found = []
     for state in states:
         row = rows[chain.initial.tolist().index(state)]
         begun = [
             ((*outputs, {"stopped": None}.get(end, end)), p) for (outputs, end), p in row.items()
         ]
-        event = [tuple(each) for each in fields["event"]]
         found.append(sum(p for shown, p in begun if any(shown[: len(e)] == e for e in event)))
     asked = model.resolved_question(asked).claim
     p, q = (number(x.numerator, x.denominator) for x in map(Fraction, found))

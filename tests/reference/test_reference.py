@@ -173,7 +173,8 @@ def test_a_forged_witness_that_verifies_is_contradicted_by_the_text(witnesses, p
 
 def test_rows_that_hide_an_edge_are_contradicted_by_the_text(witnesses, tmp_path, capsys):
     fields = json.loads(next(w for w in map(Path.read_text, witnesses) if 'dp(ln 2)"' in w))
-    fields["rows"]["1"] = []
+    for _, steps in fields["steps"]:
+        steps[:] = [step for step in steps if step[0] != 1]
     fields["sides"][1]["probability"] = "0"
     forged = tmp_path / "forged.json"
     forged.write_text(json.dumps(signed(fields), separators=(",", ":")), "utf-8")
@@ -193,7 +194,7 @@ def test_an_event_of_more_outputs_than_python_recurses_is_derived_again(
     (tmp_path / "m.dpm").write_text(f"{model} refute waits: dp(3)", "utf-8")
     assert run(["check", "m.dpm", "-q", "--witness", "w"]) == 0
     (witness,) = (tmp_path / "w").iterdir()
-    assert len(json.loads(witness.read_text("utf-8"))["event"][0]) > 2000
+    assert json.loads(witness.read_text("utf-8"))["event"] == [[["tick", 2997]]]
     assert run(["verify", str(witness)]) == 0
     capsys.readouterr()
     assert run(["replay", str(witness)]) == 0

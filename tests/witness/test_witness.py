@@ -8,6 +8,7 @@ import json
 import random
 import subprocess
 import sys
+from collections import Counter
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import exp
@@ -266,13 +267,29 @@ def signed(fields):
     return json.dumps({**fields, "digest": digest}, separators=(",", ":"))
 
 
+def one_by_one(event):
+    """Return sequences in which an output that comes n times is [output, n] no more."""
+    return [
+        [
+            output
+            for each in shown
+            for output in (each[:1] * each[1] if type(each) is list else [each])
+        ]
+        for shown in event
+    ]
+
+
 def chance(fields, state, shown):
     """Return the chance that the runs of a state begin so, by recursion."""
     if not shown:
         return Fraction(1)
-    edges, under = fields["rows"][str(state)], under_of(fields, state)
-    following = [(w, t) for w, t, seen in edges if seen == shown[0]]
-    return sum(Fraction(w, under) * chance(fields, t, shown[1:]) for w, t in following)
+    steps = (step for seen, steps in fields["steps"] if seen == shown[0] for step in steps)
+    following = [
+        Fraction(w, under_of(fields, s)) * chance(fields, t, shown[1:])
+        for s, w, t in steps
+        if s == state
+    ]
+    return sum(following)
 
 
 def under_of(fields, state):
@@ -281,10 +298,12 @@ def under_of(fields, state):
 
 def is_true_violation(fields):
     """Return whether the event exceeds the budget: by exact chances, and floats at the end."""
-    rows = fields["rows"].items()
-    if any(sum(w for w, _, _ in edges) > under_of(fields, state) for state, edges in rows):
+    leaving = Counter()
+    for state, w, _ in (step for _, steps in fields["steps"] for step in steps):
+        leaving[state] += w
+    if any(total > under_of(fields, state) for state, total in leaving.items()):
         return False
-    event = fields["event"]
+    event = one_by_one(fields["event"])
     p, q = (
         sum(chance(fields, side["state"], shown) for shown in event) for side in fields["sides"]
     )
@@ -336,17 +355,18 @@ def test_overlapping_sequences_are_no_event(witnesses):
 
 def test_chances_that_solve_the_equations_by_never_leaving_are_rejected():
     fields = {
-        "format": "dpcheck-witness/1", "claim": {"target": "c", "text": "P>=1 [ F goal ]"},
         "says": "holds", "proof": "path", "sides": [], "states": [0], "bounds": [[">=", "1"]],
         "goal": [1], "under": 1, "values": {"0": [1, 1]}, "denominator": 1,
         "rows": {"0": [[1, 0, None]]},
     }  # fmt: skip
-    assert verify(signed(fields)) == (1, "rejected: the rank of state 0 is wrong")
+    assert verify(forged(**fields)) == (1, "rejected: the rank of state 0 is wrong")
 
 
-def forged(**fields):
-    """Return a file with a digest about a chain of one's own."""
-    head = {"format": "dpcheck-witness/1", "claim": {"target": "c", "text": "forged"}}
+def forged(*, rows=None, **fields):
+    """Return a file with a digest; rows are {state: [[weight, target, output]]}."""
+    head = {"format": "dpcheck-witness/2", "claim": {"target": "c", "text": "forged"}}
+    steps = [(x, [int(s), w, t]) for s, edges in (rows or {}).items() for w, t, x in edges]
+    fields |= {} if rows is None else {"steps": [[x, [step]] for x, step in steps]}
     return signed({**head, **fields})
 
 
@@ -383,6 +403,66 @@ def test_one_sequence_written_in_two_ways_does_not_count_twice():
     assert verify(said_of_event([["Y"], "Y"], rows, ("3/2", "1/2"), "3/5"))[0] == 1
 
 
+@pytest.mark.parametrize("name", ["sparse_vector_variants", "endless_outputs"])
+def test_the_largest_witnesses_of_the_models_are_short(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    run(["check", f"models/streams/{name}.dpm", "-q", "--witness", str(tmp_path)])
+    files = [file.read_text("utf-8") for file in tmp_path.iterdir()]
+    violated = [file for file in files if json.loads(file)["says"] == "violated"]
+    assert [len(file) for file in violated if verify(file)[0] != 0 or len(file) >= 2000] == []
+    assert len(violated) >= 6
+
+
+def test_a_witness_of_an_older_format_is_replaced(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("m.dpm").write_text(MODEL + "check survey: dp(ln 3)", "utf-8")
+    call = ["check", "m.dpm", "-q", "--witness", "w"]
+    assert run(call) == 0
+    (file,) = Path("w").iterdir()
+    written = file.read_text("utf-8")
+    file.write_text(written.replace("witness/2", "witness/1"), "utf-8")
+    assert "another one" in verify(file.read_text("utf-8"))[1]
+    assert run(call) == 0
+    assert file.read_text("utf-8") == written
+
+
+@pytest.mark.parametrize(
+    "shown", [["Y", "Y", "Y", "N"], [["Y", 3], "N"], [["Y", 2], ["Y", 1], "N"]]
+)
+def test_an_output_n_times_in_a_row_is_written_once(shown):
+    rows = {"0": [[2, 0, "Y"], [1, 2, "N"]], "1": [[1, 1, "Y"], [1, 2, "N"]]}
+    told = {p: verify(said_of_event([shown], rows, (p, "1/256"), "0"))[0] for p in ("1/32", "1/16")}
+    assert told == {"1/32": 0, "1/16": 1}
+    twice = [shown, ["Y", ["Y", 2], "N"]]
+    assert "overlap" in verify(said_of_event(twice, rows, ("1/16", "1/128"), "0"))[1]
+
+
+def test_a_chance_may_be_a_product_of_powers():
+    rows = {"0": [[2, 0, "Y"], [1, 2, "N"]], "1": [[1, 1, "Y"], [1, 2, "N"]]}
+    told = [
+        verify(said_of_event([[["Y", 400], "N"]], rows, chances, "0"))[0]
+        for chances in (
+            ("2^-402", "4^-401"),
+            ("4^1*2^-404", "3^2*9^-1*2^-802"),
+            ("2^-401", "4^-401"),
+        )
+    ]
+    assert told == [0, 0, 1]
+
+
+def test_a_long_event_is_a_short_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    claim = "check endless: dp(300 * ln(3/2))"
+    Path("m.dpm").write_text(MODEL + claim, "utf-8")
+    run(["check", "m.dpm", "-q", "--witness", "w"])
+    (file,) = Path("w").iterdir()
+    fields = json.loads(file.read_text("utf-8"))
+    assert verify(file.read_text("utf-8"))[0] == 0
+    ((shown,),) = fields["event"]
+    assert shown == ["tick", 302]
+    assert [side["probability"] for side in fields["sides"]] == ["2^-301", "3^-301"]
+
+
 def test_only_the_first_of_a_run_s_states_has_a_denominator_of_its_own():
     sides = [{"input": "a", "state": 0, "probability": "3/4"}]
     sides += [{"input": "b", "state": 1, "probability": "1/4"}]
@@ -393,7 +473,7 @@ def test_only_the_first_of_a_run_s_states_has_a_denominator_of_its_own():
     assert verify(forged(**claim, **{**own, "unders": {"0": 4, "1": 2}}, rows=rows))[0] == 1
     entered = {**rows, "2": [[1, 0, "Z"]]}
     told = verify(forged(**claim, **own, rows=entered))
-    assert told == (1, "rejected: row 2 leads to a start")
+    assert told == (1, "rejected: row 2 leads to a start, or a weight is not positive")
 
 
 def test_laws_over_two_denominators_are_compared_as_they_are():
@@ -430,8 +510,12 @@ def test_nobody_sees_a_step_that_shows_nothing():
         ('"delta":"0"', '"delta":NaN', "a number is not written as one"),
         ('"state":0', '"state":1,"state":0', "not as json.dumps writes it tersely"),
         ('"state":0', '"state": 0', "not as json.dumps writes it tersely"),
-        ('"rows":{"0":', '"rows":{"00":', "a state is written otherwise"),
-        ('"rows":{"0":', '"rows":{"0":[],"00":', "a state is written otherwise"),
+        ('"state":0', '"state":"0"', "a side has another chance"),
+        ('"probability":"3/4"', '"probability":"3**4"', "'3**4' is no fraction"),
+        ('"probability":"3/4"', '"probability":"3^4^5"', "'3^4^5' is no fraction"),
+        ('"probability":"3/4"', '"probability":"-3^2"', "'-3^2' is no fraction"),
+        ('"probability":"3/4"', '"probability":"3*4^-1"', "'3*4^-1' is no fraction"),
+        ('"event":[["Y"', '"event":[[["Y",1000000]', "an output is shown too often"),
         ('"denominator":1', '"denominator":[[1,0],[4,0]]', "has a power twice"),
     ],
 )
@@ -488,7 +572,7 @@ def test_laws_of_runs_as_long_as_any_certificate_s_are_followed(tmp_path):
 
 @pytest.mark.parametrize("depth", [5_000, 200_000])
 def test_brackets_within_brackets_end_no_process(depth, tmp_path):
-    text = signed({"format": "dpcheck-witness/1", "says": "holds", "proof": "laws", "length": 0})
+    text = signed({"format": "dpcheck-witness/2", "says": "holds", "proof": "laws", "length": 0})
     (tmp_path / "w").write_text(text.replace("0", "[" * depth + "]" * depth), "utf-8")
     call = [sys.executable, "-I", "-S", str(VERIFY), str(tmp_path / "w")]
     done = subprocess.run(call, capture_output=True, text=True, check=False)
@@ -573,7 +657,7 @@ def test_what_is_no_witness_cannot_be_read(text, tmp_path, monkeypatch, capsys):
 
 
 def test_a_witness_without_its_fields_is_rejected():
-    assert verify(signed({"format": "dpcheck-witness/1"})) == (
+    assert verify(signed({"format": "dpcheck-witness/2"})) == (
         1, "rejected: it is malformed, KeyError('says')"
     )  # fmt: skip
 

@@ -68,19 +68,21 @@ def replayed(
         (text, _amount(*bounds), each) for (text, bounds), each in zip_longest(derived, drawn)
     )
     said = f"{claim['target']}: {claim['text']}" + (f" with {', '.join(chosen)}" if chosen else "")
-    return Replayed(path, said, f"{claim['file']}:{claim['line']}", _event(fields), sides, undrawn)
+    return Replayed(
+        path, said, f"{claim['file']}:{claim['line']}", _event(fields, replay.event), sides, undrawn
+    )
 
 
-def _event(fields: dict[str, Any]) -> ShownEvent:
+def _event(fields: dict[str, Any], event: Sequence[tuple[Any, ...]]) -> ShownEvent:
     """Return the event of a witness; a formula is in the claim."""
     if fields["proof"] == "sum":
         return Phrase.of(f"the scores of the outputs add up to at least {fields['least']}")
     endings: dict[str | None, Ending] = {None: "stopped", "diverged": "diverged"}
     return tuple(
-        OutputSequence(tuple(each[:-1]), endings[each[-1]])
+        OutputSequence(each[:-1], endings[each[-1]])
         if each and each[-1] in endings
-        else OutputSequence(tuple(each), "goes on")
-        for each in fields.get("event", [])
+        else OutputSequence(each, "goes on")
+        for each in event
     )
 
 

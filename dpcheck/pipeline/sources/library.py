@@ -95,7 +95,8 @@ def written_over_own(
 def written_witnesses(directory: str, witnesses: Sequence[tuple[str, str]]) -> Mistake | None:
     """Write named texts into a directory, which is made; or return why not.
 
-    Of two with one name the second gets another: the names of files may differ in signs only.
+    Of two with one name the second gets another: the names of files may differ in signs only. Those
+    of any version are replaced.
     """
     place = Path(directory)
     try:
@@ -106,7 +107,7 @@ def written_witnesses(directory: str, witnesses: Sequence[tuple[str, str]]) -> M
     for name, text in witnesses:
         taken[name] += 1
         other = name if taken[name] == 1 else f"{taken[name]}-{name}"
-        refused = written_over_own(str(place / other), text)
+        refused = written_over_own(str(place / other), text, head=text.partition("/")[0])
         if refused is not None:
             return refused
     return None
