@@ -18,7 +18,7 @@ from dpcheck.chain.chain import BoolArray
 from dpcheck.check.values.event_text import DIVERGED, GOES_ON
 from dpcheck.exact import Number, Rational, add, compare
 from dpcheck.explore import Explored
-from dpcheck.model.values import ArrayValue, Symbol, Value, value_text
+from dpcheck.model.values import ArrayValue, Beyond, Symbol, Value, value_text
 from dpcheck.records import dataclass, replace
 
 _MAX_ATOMS = 300
@@ -51,18 +51,15 @@ class Atom:
 
 def output_values(explored: Explored) -> dict[int, Value]:
     """Return the value behind each code of an observation; labels of states are symbols."""
-    chain, column = explored.chain, explored.columns.get("output")
-    found: dict[int, Value] = {}
-    codes, first = np.unique(chain.observation[: chain.n_reported_states], return_index=True)
-    for code, state in zip(codes.tolist(), first.tolist(), strict=True):
-        if code >= 0:
-            known = column is not None and chain.shows_every_step
-            found[code] = (
-                explored.table.value(int(column[state]))
-                if known and column is not None
-                else Symbol(chain.observation_text(code))
-            )
-    return found
+    chain, shown = explored.chain, explored.shown
+    codes = np.unique(chain.observation[: chain.n_reported_states]).tolist()
+    return {
+        code: explored.table.value(int(shown[code]))
+        if len(shown)
+        else Symbol(chain.observation_text(code))
+        for code in codes
+        if code >= 0
+    }
 
 
 def atoms(sequences: Sequence[Shown]) -> list[Atom]:
@@ -142,6 +139,27 @@ def _number(value: Value | None) -> Number | None:
     return value if isinstance(value, int | Rational) and not isinstance(value, bool) else None
 
 
+def _place(value: Value | None) -> Number | None:
+    """Return where a value stands among numbers: one beyond a window next to the window's end."""
+    if isinstance(value, Beyond):
+        return value.bound + (1 if value.is_above else -1)
+    return _number(value)
+
+
+def _is_ordered(values: Iterable[Value]) -> bool:
+    """Return whether values beyond a window are beyond all others.
+
+    What is written from other numbers may be there as well, and is not in order with these.
+    """
+    beyond = {value for value in values if isinstance(value, Beyond)}
+    known = [number for value in values if (number := _number(value)) is not None]
+    return all(
+        compare(number, end.bound) * (1 if end.is_above else -1) <= 0
+        for end in beyond
+        for number in known
+    )
+
+
 def _value_atoms(name: str, column: Sequence[Value | None]) -> Iterator[Atom]:
     """Yield what one output can be."""
     texts = [None if value is None else value_text(value) for value in column]
@@ -151,10 +169,11 @@ def _value_atoms(name: str, column: Sequence[Value | None]) -> Iterator[Atom]:
         if len(different) > 2:
             bits = (each is not None and each != text for each in texts)
             yield _atom(f"{name} is other than {text}", 1.2, bits)
-    numbers = [_number(value) for value in column]
-    if all((n is None) == (v is None) for n, v in zip(numbers, column, strict=True)):
+    values = [value for value in column if value is not None]
+    numbers = [_place(value) for value in column]
+    if all(_place(value) is not None for value in values) and _is_ordered(values):
         yield from _order_atoms(name, numbers, 1.1)
-        if len(different) > 3 and all(isinstance(n, int) for n in numbers if n is not None):
+        if len(different) > 3 and all(isinstance(value, int) for value in values):
             for rest, word in enumerate(("even", "odd")):
                 bits = (isinstance(n, int) and n % 2 == rest for n in numbers)
                 yield _atom(f"{name} is {word}", 1.5, bits)
@@ -227,6 +246,8 @@ def _sum_atoms(name: str, rows: Sequence[Iterable[Value]]) -> Iterator[Atom]:
 def _equality_atoms(sequences: Sequence[Shown]) -> Iterator[Atom]:
     longest = min(_MAX_PAIRS, max(len(each.values) for each in sequences))
     for i, j in combinations(range(longest), 2):
+        if any(isinstance(v, Beyond) for each in sequences for v in each.values[i : j + 1 : j - i]):
+            continue  # two numbers beyond a window need not be equal
         bits = (len(each.values) > j and each.texts[i] == each.texts[j] for each in sequences)
         yield _atom(f"outputs {i + 1} and {j + 1} are equal", 1.5, bits)
 

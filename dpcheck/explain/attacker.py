@@ -14,6 +14,7 @@ from dpcheck.check.values.amounts import number_amount
 from dpcheck.exact import add, compare, divide, number
 from dpcheck.explain.explanation import Attacker
 from dpcheck.explain.pairs import ShownPair
+from dpcheck.explain.subject import Subject
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.privacy.composition import composed
 from dpcheck.privacy.losses import LossDistribution, runs_to_reach, total_variation
@@ -29,15 +30,18 @@ _MAX_COMPOSED = 3000
 """So many losses of all runs are composed in a few milliseconds; a dozen times, to count runs."""
 
 
-def attacker(shown: ShownPair, limits: Limits) -> Attacker:
+def attacker(shown: ShownPair, subject: Subject) -> Attacker:
     """Return the posterior after the event's first sequence, and how many runs give it away."""
+    window = subject.explored.window
+    tells_all = window is None or len(window.ratios) < 2
+    tells_all &= shown.found.evidence.rows.table.is_complete
     block = shown.found.evidence.rows.block_of(shown.gap)
     place = block.sequence.tolist().index(shown.event.sequences[0])
     p, q = block.probabilities(place)
     ((_, losses),) = block_losses(block)
-    n_runs = None if losses.is_certain else _n_runs(losses, limits)
-    if n_runs is not None and not shown.found.evidence.rows.table.is_complete:
-        n_runs = 1, n_runs[1]  # who sees all outputs, not just the first, may know it earlier
+    n_runs = None if losses.is_certain else _n_runs(losses, subject.limits)
+    if n_runs is not None and not tells_all:
+        n_runs = 1, n_runs[1]  # who sees all outputs, and all of each, may know it earlier
     return Attacker(number_amount(divide(p, add(p, q))), n_runs)
 
 

@@ -118,7 +118,7 @@ def _of_smallest_pair(
         tight=tight(attributed.get("run")),
         rule=subject.part("rule", lambda: rules().simplest(is_single=len(shown.sequences) == 1)),
         others=subject.part("others", lambda: _others(shown, cells, subject)),
-        attacker=subject.part("attacker", lambda: attacker(shown, subject.limits)),
+        attacker=subject.part("attacker", lambda: attacker(shown, subject)),
         **attributed,
     )
 
@@ -259,7 +259,7 @@ def _others(shown: ShownPair, cells: InputCells, subject: Subject) -> Others:
     found, seen, limits = shown.found, shown.seen, subject.limits
     # Of outputs that go on, longer sequences may violate the claim for more pairs.
     is_complete = found.is_complete and found.evidence.rows.table.is_complete
-    counts = found.n_violating, len(seen.pairs), is_complete and not subject.is_window
+    counts = found.n_violating, len(seen.pairs), is_complete and not subject.is_partial
     if not counts[-1]:
         return Others(*counts, is_window=subject.is_window)
     gap = minimal.worst_pair(found, seen.states)

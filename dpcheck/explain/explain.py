@@ -60,8 +60,7 @@ def explain(subject: Subject, outcome: verdicts.Outcome) -> Explanation | None:
         differing = pair.differences or differences(subject.explored, pair)
         kind: NeighborKind = "secrets" if _are_secrets(subject.target) else "neighbors"
         made = replace(made, neighbors=replace(pair, differences=differing, kind=kind))
-    is_partial = subject.is_window or subject.explored.window is not None
-    if is_partial and isinstance(claim, claims.PrivacyClaim):
+    if subject.is_partial and isinstance(claim, claims.PrivacyClaim):
         epsilon, delta = claim.epsilon, claim.delta
         # Where one side cannot show an event, p > δ from the other exceeds e^ε · 0 + δ for every ε.
         failing = made.inequality
@@ -104,9 +103,8 @@ def _are_secrets(target: Target) -> bool:
 
 def _explained(subject: Subject, example: verdicts.Counterexample) -> Explanation | None:
     """Return why a claim is violated, by what its target is."""
-    if subject.explored.window is not None and not isinstance(subject.claim, claims.FormulaClaim):
-        # Beyond the window numbers stand for all others of their kind, in more than one way;
-        # formulas tell none of them apart.
+    if subject.explored.tells_kinds and not isinstance(subject.claim, claims.FormulaClaim):
+        # Kinds of numbers are no outputs; formulas tell none of them apart.
         return found_against(subject.claim, example)
     if subject.parts:
         return _explain_arranged(subject, example)

@@ -51,6 +51,12 @@ class Subject:
     faults: dict[Omission, str] = field(default_factory=dict)
 
     @property
+    def is_partial(self) -> bool:
+        """Whether more pairs may violate the claim, by more, than the chain shows."""
+        window = self.explored.window
+        return self.is_window or (window is not None and len(window.ratios) > 1)
+
+    @property
     def n_outputs(self) -> int | None:
         """After how many outputs runs were cut off; None where they were not."""
         return self.target.n_rounds if isinstance(self.target, Mechanism) else None

@@ -70,6 +70,18 @@ class Explored:
     spans: tuple[Span, ...] = ()
 
     @property
+    def tells_kinds(self) -> bool:
+        """Whether more is shown of some numbers beyond the window than that they are beyond it."""
+        return not np.array_equal(self.told_less(self.chain).shown, self.shown)
+
+    def told_less(self, chain: Chain) -> Explored:
+        """Return what is explored with a chain that tells less: `with_less_told` made it."""
+        from dpcheck.explore.tails import claims
+
+        shown = claims.with_less_told(self.shown, self.table, keeps_far=False)
+        return replace(self, chain=chain, shown=shown)
+
+    @property
     def sizes(self) -> Sizes:
         """The sizes of the chain of all inputs."""
         if self.whole is not None:

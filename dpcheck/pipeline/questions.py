@@ -248,7 +248,8 @@ def _parts_alone(
 def _asked(ready: Ready, limits: Limits, claim: QuantityValue) -> Amount | None:
     """Return a quantity of the target that a claim is about; None where it has none."""
     if ready.whole is None:
-        return decided(ready.asking(claim), limits)[0].value
+        asked = replace(ready.check, claim=claim)  # of all that is told, not of less
+        return decided(made_ready(asked, ready.explorations, limits), limits)[0].value
     if ready.whole.for_all is not None:
         return None
     from dpcheck.pipeline.claims.everywhere import outcome_everywhere

@@ -10,6 +10,7 @@ import pytest
 
 from dpcheck.check.values.event_text import GOES_ON, STOPPED
 from dpcheck.explain.atoms import Shown, atoms
+from dpcheck.model.values import Beyond, value_text
 from dpcheck.report.text import answer_text
 from tests.explain.explaining import (
     answers,
@@ -760,3 +761,19 @@ def test_lines_of_outputs_are_those_that_the_pair_reaches(turn, tmp_path):
     assert [[each.number for each in lines] for lines in shown] == [[line], [line]]
     (sure,) = answers(text.replace("chance", "0"), tmp_path)
     assert re.search(rf"never outputs \w+: line {line} shows \w+$", answer_text(sure), re.MULTILINE)
+
+
+def test_numbers_beyond_a_window_are_in_order_with_others_and_never_equal():
+    low, high = Beyond(is_above=False, bound=0), Beyond(is_above=True, bound=2)
+    rows = [(low, low), (0, 0), (1, 0), (high, high), (2, high)]
+
+    def texts(rows):
+        shown = [Shown(row, tuple(map(value_text, row)), STOPPED) for row in rows]
+        return {atom.text: atom.bits.tolist() for atom in atoms(shown)}
+
+    found = texts(rows)
+    assert found["the first output <= 0"] == [True, True, False, False, False]
+    assert found["the second output is > 2"] == [False, False, False, True, True]
+    assert not any("equal" in text or "even" in text for text in found)
+    with_more = texts([*rows, (7, 7)])  # there may be a number above 7 that is `> 2`
+    assert not any("=" in text for text in with_more)

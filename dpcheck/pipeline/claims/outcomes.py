@@ -216,8 +216,13 @@ def _told_in_kinds(
         )
         if found is not None:
             outcome, told = found
+            if told is ready.chain:
+                return outcome, ready
             parts = [(told if own is ready.chain else own, far, n) for own, far, n in ready.parts]
-            return outcome, replace(ready, chain=told, parts=parts)
+            explored, truths = ready.explored.told_less(told), Truths(told, limits)
+            return outcome, replace(
+                ready, explored=explored, chain=told, parts=parts, truths=truths
+            )
         if wider is None:
             raise undecided_beyond(ready.explored, param)
         ready.explorations.widen(check, wider)
