@@ -152,6 +152,10 @@ class Reader:
                 return [(True, ((difference, need),)), (False, ((difference, -need),))]
             case (("+" | "-" | "neg" | "sum"), _):
                 return [(self._sum(values, expr), ())]
+            case "*", (Moved(is_noisy=False) as q, n) | (n, Moved(is_noisy=False) as q) if (
+                type(n) is int
+            ):
+                return [(STILL.plus(q, n), ())]
             case (("max" | "min" | "argmax" | "argmin"), _):
                 first = values[0].lo if len(values) == 1 and isinstance(values[0], Items) else 1
                 items = _items(values)

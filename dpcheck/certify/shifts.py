@@ -363,6 +363,8 @@ class _Step:
                 return _form(left).plus(_form(right), -1)
             case "neg", (one,):
                 return Moved().plus(_form(one), -1)
+            case "*", (Moved() as one, n) | (n, Moved() as one) if type(n) is int:
+                return Moved().plus(one, n)
             case "sum", _:
                 total = Moved()
                 for item in _listed(values):

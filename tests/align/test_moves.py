@@ -108,7 +108,18 @@ def test_some_case_tells_what_becomes_of_numbers_however_they_are_moved(text):
 
 
 COMPARED_WITHOUT_NOISE = ["q > 0", "max(q, x) > 0", "clamp(q, 0, 1)", "q in 0..1", "argmax(q, 1)"]
-WITHOUT_LAW = ["x * 2", "abs(x)", "x div 2", "x in {0, 2}", "x + 1/2 > y", "(x, y) = (0, 0)"]
+WITHOUT_LAW = [
+    "x * 2",
+    "q * q",
+    "q * 1/2",
+    "true * q",
+    "q * x",
+    "abs(x)",
+    "x div 2",
+    "x in {0, 2}",
+    "x + 1/2 > y",
+    "(x, y) = (0, 0)",
+]
 
 
 @pytest.mark.parametrize("text", [*COMPARED_WITHOUT_NOISE, *WITHOUT_LAW])
