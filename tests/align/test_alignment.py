@@ -28,7 +28,7 @@ from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic.claims import QuantityValue, TightEpsilon
 from dpcheck.model.values import SetValue
 from dpcheck.parse.parse import parse_model
-from dpcheck.pipeline.claims.everywhere import NOTHING, Seen, _Search, decided_everywhere
+from dpcheck.pipeline.claims.everywhere import NOTHING, Seen, _Search, _sizes, decided_everywhere
 from dpcheck.records import replace
 from dpcheck.resolve import resolve_model
 from dpcheck.source import SourceText
@@ -156,6 +156,14 @@ def test_windows_have_integers_as_far_apart_as_neighbors():
     assert Size(2, -1, 1, 3).integers == SetValue((-3, 0, 3))
 
 
+@pytest.mark.parametrize(("query", "n_rounds"), [("", 7), ("query c in 0..1", 5)])
+def test_what_an_analyst_may_choose_counts_as_inputs_of_a_window(query, n_rounds):
+    noisy = f"{query}  z ~ geometric(q[i], 1/4) unbounded"
+    target = mechanism(stream(f"{noisy} output z >= {'c' if query else 1}", "1/2"))
+    windows = [size for size in _sizes(target, 250) if (size.low, size.high) == (0, 1)]
+    assert max(size.n_rounds for size in windows) == n_rounds
+
+
 def test_a_window_that_is_too_large_costs_no_proof():
     """The smallest window of this one has some 3^20 states; it is looked at for mistakes only."""
     text = retained(20, own="query c in 1..20")
@@ -239,7 +247,16 @@ mechanism m {{
 
 @pytest.mark.parametrize(
     ("center", "cost"),
-    [("q[1] + q[2]", 2), ("q[1] - q[1]", 0), ("-q[2] + 3", 1), ("q[1] + q[1] - q[2]", 3)],
+    [
+        ("q[1] + q[2]", 2),
+        ("q[1] - q[1]", 0),
+        ("-q[2] + 3", 1),
+        ("q[1] + q[1] - q[2]", 3),
+        ("2 * q[1]", 2),
+        ("q[1] * -3 + 2 * q[2]", 5),
+        ("3 * (q[1] - q[2]) - 3 * q[1]", 3),
+        ("0 * q[1]", 0),
+    ],
 )
 def test_a_center_differs_by_what_its_inputs_do_together(center, cost):
     target = mechanism(f"""

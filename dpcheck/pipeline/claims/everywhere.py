@@ -59,10 +59,11 @@ from dpcheck.exact.roots import Region, everywhere, joined
 from dpcheck.explore.values.mistakes import spoken
 from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic import claims
-from dpcheck.model.program import Mechanism
+from dpcheck.model.expressions import Apply, Const
+from dpcheck.model.program import Mechanism, Output
 from dpcheck.model.surface_text import one_line
+from dpcheck.model.values import SetValue, value_text
 from dpcheck.model.values import Value as Chosen
-from dpcheck.model.values import value_text
 from dpcheck.pipeline.claims.explorations import Explorations
 from dpcheck.pipeline.claims.outcomes import Ready, made_ready, outcome_of, without_kinds
 from dpcheck.privacy.enclosed import Enclosed
@@ -74,6 +75,9 @@ MAX_INPUTS = 750
 
 MAX_INPUTS_OF_STREAMS = 250
 """The same for windows of streams that have all inputs, four rounds on -1..1, seven on 0..1."""
+
+MAX_HISTORIES = 1_100
+"""With all that an analyst may choose, in so many ways: 1,024 of five rounds take two seconds."""
 
 MAX_INPUTS_FOR_ALL = 30
 """The same with a parameter, where a window costs ten times as much."""
@@ -455,7 +459,10 @@ def _sizes(mechanism: Mechanism, most: int = MAX_INPUTS) -> list[Size]:
     ]
     counts = {size: _n_inputs(mechanism, size) for size in sizes}
     few = [
-        size for size in sizes if counts[size] <= most and (size.n_rounds == 1 or counts[size] > 1)
+        size
+        for size in sizes
+        if counts[size] <= most and (size.n_rounds == 1 or counts[size] > 1)
+        if counts[size] * _n_choices(mechanism) ** size.n_rounds <= MAX_HISTORIES
     ]
     return sorted(few, key=lambda size: (counts[size], -size.step)) or sizes[:1]
 
@@ -467,6 +474,16 @@ def _n_inputs(mechanism: Mechanism, size: Size) -> int:
         ** (size.n_rounds if one.is_stream else len(one.cells))
         for one in mechanism.inputs
     )
+
+
+def _n_choices(mechanism: Mechanism) -> int:
+    """Return in how many ways an analyst chooses in a round, from sets that are known."""
+    n_choices = 1
+    for node in mechanism.nodes:
+        match node:
+            case Output(query="adaptive", value=Apply(args=(_, Const(value=SetValue(size=n)), _))):
+                n_choices *= n
+    return n_choices
 
 
 def _size_text(size: Size, mechanism: Mechanism) -> str:
