@@ -156,7 +156,7 @@ def test_windows_have_integers_as_far_apart_as_neighbors():
     assert Size(2, -1, 1, 3).integers == SetValue((-3, 0, 3))
 
 
-@pytest.mark.parametrize(("query", "n_rounds"), [("", 7), ("query c in 0..1", 5)])
+@pytest.mark.parametrize(("query", "n_rounds"), [("", 6), ("query c in 0..1", 4)])
 def test_what_an_analyst_may_choose_counts_as_inputs_of_a_window(query, n_rounds):
     noisy = f"{query}  z ~ geometric(q[i], 1/4) unbounded"
     target = mechanism(stream(f"{noisy} output z >= {'c' if query else 1}", "1/2"))

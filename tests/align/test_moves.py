@@ -112,7 +112,6 @@ WITHOUT_LAW = [
     "x * 2",
     "q * q",
     "q * 1/2",
-    "true * q",
     "q * x",
     "abs(x)",
     "x div 2",
