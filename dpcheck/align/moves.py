@@ -244,10 +244,10 @@ class Reader:
     ) -> Cases:
         """Return the cases of a binder whose bodies have these values."""
         match expr.kind:
-            case "count":
-                return [(_value_of("count", (tuple(cast("list[Value]", values)),), expr), ())]
-            case "argmax" | "argmin":
+            case "argmax" | "argmin" if values:
                 return self._best(expr.kind == "argmax", values, elements, expr)
+            case "count" | "argmax" | "argmin":  # the best of nothing is a mistake
+                return [(_value_of(expr.kind, (tuple(cast("list[Value]", values)),), expr), ())]
             case "max" | "min" | "sum":
                 return self._applied(expressions.Apply(expr.kind, (), expr.span), [tuple(values)])
             case _:

@@ -17,6 +17,7 @@ from itertools import product
 from typing import NamedTuple, cast
 
 from dpcheck.certify.moved import OPEN, Draw, Items, Mixed, Moved, mapped
+from dpcheck.exact import Rational
 from dpcheck.model import expressions, program
 from dpcheck.model.evaluation import Fault, apply, elements_of, evaluate
 from dpcheck.model.values import SetValue, Value, same_value
@@ -70,7 +71,7 @@ def certify_shifts(
         _check_starts(mechanism, [places[start] for start in starts])
         for number, place in places.items():
             _Step(mechanism, place, ratios, drawn).check(answers[number], places)
-    except (NotKeptError, Fault, KeyError):
+    except (NotKeptError, Fault, LookupError):
         return False
     return True
 
@@ -338,11 +339,7 @@ class _Step:
             inner = [each for each, is_in in zip(inner, chosen, strict=True) if is_in]
         if expr.kind in ("forall", "exists"):
             ends_at = expr.kind == "exists"
-            return (
-                ends_at
-                if any(self._truth(expr.body, e) is ends_at for e in inner)
-                else (not ends_at)
-            )
+            return any(self._truth(expr.body, e) is ends_at for e in inner) is ends_at
         values = [self._value(expr.body, each) for each in inner]
         if expr.kind in ("argmax", "argmin"):
             return elements[self._best(values, is_greatest=expr.kind == "argmax")]
@@ -437,7 +434,7 @@ def _form(value: Mixed) -> Moved:
     """Return how a number is moved; one that both runs have is not."""
     if isinstance(value, Moved):
         return value
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, int | Rational) and not isinstance(value, bool):
         return Moved()
     raise NotKeptError
 

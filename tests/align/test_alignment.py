@@ -228,6 +228,9 @@ mechanism m {{
         ("argmax(v)", 2),  # the best moved up by 1, from a center that went down
         ("v[1] - v[2] > 0", 2),
         ("v[2] > 0", 1),
+        ("v[2] > 1/2", 1),
+        ("max(v[1], 5/2) > v[2]", 2),
+        ("if forall(i in 1..2 : v[i] > 0) then v[1] else v[2]", 2),
         ("(v[1], v[3] >= v[2])", 3),
     ],
 )

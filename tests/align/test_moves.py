@@ -119,9 +119,10 @@ WITHOUT_LAW = [
     "x + 1/2 > y",
     "(x, y) = (0, 0)",
 ]
+OF_NOTHING = [f"arg{best}(i in {{j for j in 0..2 where j > 2}} : x)" for best in ("max", "min")]
 
 
-@pytest.mark.parametrize("text", [*COMPARED_WITHOUT_NOISE, *WITHOUT_LAW])
+@pytest.mark.parametrize("text", [*COMPARED_WITHOUT_NOISE, *OF_NOTHING, *WITHOUT_LAW])
 def test_what_has_no_law_is_not_read(text):
     known = {"x": Moved(((0, 1),), 0, True), "y": Moved(((1, 1),), 0, True), "q": Moved((), 1)}
     with pytest.raises(Unreadable):
