@@ -343,8 +343,9 @@ class RawStates:
             if cut[0] == "sample":
                 node = self.flow.nodes[cut[1]]
                 assert isinstance(node, Sample), "samples are cut points of their own"
-                value = value_text(self.table.value(drawn))
-                steps.append(f"{spoken(node.target)} ~ {value}")
+                if "~" not in node.target:  # what `wide` draws beside it is no `~` of the program
+                    value = value_text(self.table.value(drawn))
+                    steps.append(f"{spoken(node.target)} ~ {value}")
             elif cut[0] == "shown":
                 shown = int(self.tables[cut].states.column(0)[k])
                 steps.append(f"output {value_text(self.table.value(shown))}")
