@@ -63,16 +63,22 @@ class Line:
 
     @property
     def low(self) -> Bound:
-        """The least t, which is none itself: 1, or greater, or without end."""
-        if self.param.ends == (None, None):
-            return None
-        return self.root_of(self.param.low or 0) if self.is_exponential else _power(NOTHING)
+        """The least t, which is none itself: 1, or of an exponential another; None without end."""
+        if not self.is_exponential:
+            return None if self.param.ends == (None, None) else _power(NOTHING)
+        end = self.param.ends[self.is_turned]
+        return ZERO if end is None else self.root_of(end)
 
     @property
     def high(self) -> Bound:
         """The greatest t, which is none itself."""
-        high = self.param.high
-        return self.root_of(high) if self.is_exponential and high is not None else None
+        end = self.param.ends[not self.is_turned]
+        return self.root_of(end) if self.is_exponential and end is not None else None
+
+    @property
+    def is_above_1(self) -> bool:
+        """Return whether every t is greater than 1."""
+        return self.low is not None and self.low.compare(Root.of(1)) >= 0
 
     def polynomials(self, value: Number) -> tuple[fmpz_poly, fmpz_poly]:
         """Return numerator and denominator of a number at the stand-in, as polynomials in t.
@@ -93,7 +99,7 @@ class Line:
 
     def _step(self, unit: fmpq) -> int:
         """Return the power of t that e^unit stands for."""
-        step = unit / self.unit / (self.param.simplest if self.is_exponential else 1)
+        step = unit / self.unit / (self.param.exponent if self.is_exponential else 1)
         assert step.q == 1, "the unit of the line divides those of its numbers"
         return int(step.p)
 
@@ -117,6 +123,7 @@ class Line:
             assert not isinstance(value, Budget), "it is rational"
             return self.where(subtract(self.param.stand_in, value), signs)
         t = self.root_of(value)
+        signs = [-sign for sign in signs] if self.is_turned else signs
         for end, sign in ((self.low, 1), (self.high, -1)):
             if end is not None and end.compare(t) in (0, sign):
                 return everywhere(sign in signs, self.low, self.high)
@@ -131,7 +138,7 @@ class Line:
     @property
     def is_turned(self) -> bool:
         """Return whether the parameter falls as t grows."""
-        return self.param.high is not None and not self.is_exponential
+        return self.unit < 0 if self.is_exponential else self.param.high is not None
 
     def of_param(self, t: Root) -> Root:
         """Return the value of the parameter for a t; of an exponential, that itself."""
@@ -171,12 +178,20 @@ class Line:
     def pieces(self, parts: Iterable[tuple[Region, T]]) -> list[tuple[ParamInterval, T]]:
         """Return the intervals of disjoint sets in order, with what goes with each."""
         found = [(*ends, what) for region, what in parts for ends in self._ends(region)]
-        order = cmp_to_key(_compare_starts)
+        order = cmp_to_key(self._compare_starts)
         found.sort(key=lambda each: order(each[0]))
         return [
             (ParamInterval(self._end(*low, is_high=False), self._end(*high, is_high=True)), what)
             for low, high, what in found
         ]
+
+    def _compare_starts(self, left: _Edge, right: _Edge) -> int:
+        """Return -1, 0 or 1 as an interval from one end begins before, with or after another."""
+        (x, has_x), (y, has_y) = left, right
+        if x is None or y is None:
+            return int(x is not None) - int(y is not None)
+        order = y.compare(x) if self.is_exponential and self.is_turned else x.compare(y)
+        return order or int(has_y) - int(has_x)
 
     def _ends(self, region: Region) -> list[tuple[_Edge, _Edge]]:
         """Return ends of intervals as values of the parameter, or of exp(unit·eps), in order."""
@@ -325,7 +340,8 @@ class Line:
         if low[0] is not None and low[0] is high[0]:
             return self.value_of(low[0])
         if is_logarithm:
-            return Budget.ln(between(low[0], high[0])) / self.unit
+            places = (high[0], low[0]) if self.is_turned else (low[0], high[0])
+            return Budget.ln(between(*places)) / self.unit
         inside = (self._exponent_between if self.is_exponential else between)(low[0], high[0])
         ends = (self.value_of(end) for end, has_end in (low, high) if end is not None and has_end)
         return simplest([inside, *(end for end in ends if end is not None)])
@@ -388,20 +404,12 @@ class Line:
         return f"at {self.param.name} = {self.intervals(region)[0].low.decimal}..."
 
 
-def _compare_starts(left: _Edge, right: _Edge) -> int:
-    """Return -1, 0 or 1 as an interval from one end begins before, with or after another."""
-    (x, has_x), (y, has_y) = left, right
-    if x is None or y is None:
-        return int(x is not None) - int(y is not None)
-    return x.compare(y) or int(has_y) - int(has_x)
-
-
 def line_of(param: Param, values: Iterable[Extended | Whole], *, is_exponential: bool) -> Line:
     """Return the line on which all of some numbers at the stand-in are rational."""
     if not is_exponential:
         return Line(param, ONE, is_exponential=False)
     units = {value.unit for value in values if isinstance(value, ExpNumber | ExpPolynomial)}
-    unit = reduce(lambda a, b: a.gcd(b), units, fmpq(0)) / param.simplest
+    unit = reduce(lambda a, b: a.gcd(b), units, fmpq(0)) / param.exponent
     return Line(param, unit or ONE, is_exponential=True)
 
 
@@ -429,7 +437,7 @@ def _power(exponent: Budget) -> Root:
 
 def _multiple_text(factor: fmpq, name: str) -> str:
     """Return a multiple of a parameter as the language writes it: 3*eps/2."""
-    above = name if factor.p == 1 else f"{factor.p}*{name}"
+    above = {1: name, -1: f"-{name}"}.get(int(factor.p), f"{factor.p}*{name}")
     return above if factor.q == 1 else f"{above}/{factor.q}"
 
 

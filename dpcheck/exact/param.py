@@ -28,7 +28,8 @@ Where a sign or a comparison of weights is taken, a parameter is kept out or pro
 
 A parameter from an interval is a rational function of one t > 1, for which e stands: a + (b - a)/t
 on (a, b), a - 1 + t on (a, inf); without ends it is any t. One of which only exp(q eps) is used
-stands for a rational number, 1 on (0, inf), and t = e^(q eps) lies between e^(q a) and e^(q b).
+stands for a rational number, 1 on (0, inf), and t = e^(q eps) lies between e^(q a) and e^(q b), q
+being negative where no value of it is positive.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from __future__ import annotations
 from flint import fmpq
 
 from dpcheck.exact.number import ExpNumber, Number, add, divide, exponential, subtract
-from dpcheck.records import dataclass
+from dpcheck.records import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,6 @@ class Param:
     def simplest(self) -> fmpq:
         """The simplest rational strictly between the ends.
 
-        Of one that is nowhere negative e^(q x) stands for exp(q·eps) at this x > 0.
-
         >>> Param("alpha", 0, fmpq(1, 2)).simplest
         1/3
         """
@@ -66,6 +65,14 @@ class Param:
 
         low, high = (None if end is None else fmpq(end) for end in self.ends)
         return rational_between(low, high)
+
+    @property
+    def exponent(self) -> fmpq:
+        """The x at which e^(q x) stands for exp(q·eps): the simplest value, positive if one is."""
+        low, high = self.ends
+        if (low is None or low < 0) and (high is None or high > 0):
+            return replace(self, low=0).simplest
+        return self.simplest
 
     @property
     def text(self) -> str:

@@ -221,13 +221,9 @@ def as_budget(value: Quantity) -> Budget:
         exponent, name = value.exponent(), value.param.name
         if exponent is None:
             raise ParamError(f"only a rational multiple of `{name}` is a budget")
-        low, high = value.param.ends
-        if low is None or low < 0:
-            why = f"`{name}` may be negative, and is no exponent or budget then"
-            raise ParamError(f"{why}: `-{name}` with `param {name} > 0` may")
-        if any(end is not None and abs(exponent * end) > MOST for end in (low, high)):
+        if any(end is not None and abs(exponent * end) > MOST for end in value.param.ends):
             raise ParamError(f"`exp` of `{name}` is too large or small at an end of its values")
-        argument = exponential(value.param.simplest)
+        argument = exponential(value.param.exponent)
         return logarithm(argument, exponent, value.param, is_exponential=True)
     raise ParamError("this is no budget")
 
@@ -303,7 +299,7 @@ def param_text(value: ParamNumber | ParamBudget) -> str:
     inside, exponent = f"ln({line.text(shown)})", value.exponent
     monomial = shown.monomial()
     if value.is_exponential and monomial is not None and monomial[0] == 1:
-        inside, exponent = value.param.name, exponent * monomial[1] / value.param.simplest
+        inside, exponent = value.param.name, exponent * monomial[1] / value.param.exponent
     if exponent == 1:
         return inside
     return f"-{inside}" if exponent == -1 else f"{exponent.str()}*{inside}"

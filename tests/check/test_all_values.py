@@ -1,6 +1,7 @@
 """Claims about all values of a parameter against the ordinary engine at single values."""
 
 import random
+import re
 from fractions import Fraction
 from math import exp, log
 
@@ -113,8 +114,8 @@ def fails_at(result, value):
 
 def end_of(end):
     """Return an end as a number: an irrational one by its digits, and no end as one far away."""
-    if end["decimal"] == "inf":
-        return Fraction(10**9)
+    if "inf" in end["decimal"]:
+        return Fraction(end["decimal"].replace("inf", "1e9"))
     exact = end.get("exact", "ln")
     return Fraction(end["decimal"] if "ln" in exact else exact)
 
@@ -501,19 +502,32 @@ POWER_CLAIMS = [
         ("(0, 2/3)", "exp(eps) - 1", "(exp(eps) - 1)^2"),  # no probability at eps = 1
         ("(2, 3)", "1/(exp(eps) - 6)", "1/2"),  # another sign at eps = 1
         ("[2, inf)", "1/2", "1/(exp(eps/2) - 1)"),
+        ("(-1, 3/2)", "exp(eps)/(1 + exp(eps))", "1/(3 + exp(3 * eps/2))"),
+        ("(-inf, inf)", "exp(eps)/(1 + exp(eps))", "(1 + exp(eps))/(5 + 2 * exp(2 * eps))"),
     ],
 )
-def test_powers_of_e_between_ends_fail_where_the_ordinary_engine_says(head, yes, no):
+@pytest.mark.parametrize("is_negative", [False, True])
+def test_powers_of_e_between_ends_fail_where_the_ordinary_engine_says(head, yes, no, is_negative):
     text = POWERS.replace("YES", yes).replace("NO", no)
-    text += "".join(f"check {claim}\n" for claim in POWER_CLAIMS)
+    low, high = (Fraction(end.replace("inf", "6")) for end in head[1:-1].split(", "))
+    claims = POWER_CLAIMS
+    if low < 0:
+        claims, text = POWER_CLAIMS[2:5], text.replace("exp(-eps/2)", "1/2")
+    text += "".join(f"check {claim}\n" for claim in claims)
+    if is_negative:
+        text = re.sub(r"\beps\b", "(-eps)", text)
+        first, last = head[1:-1].split(", ")
+        turned = f"{head[-1]}-{last}, -{first}{head[0]}".replace("--", "")
+        head = turned.translate(str.maketrans("()[]", ")(]["))
+        low, high = -high, -low
     results = check_text(f"param eps in {head}\n{text}", "--explain", "none")["results"]
     draw, seen = random.Random(5), []
-    low, high = (Fraction(end.replace("inf", "6")) for end in head[1:-1].split(", "))
     values = [low + (high - low) * Fraction(draw.randint(1, 59), 60) for _ in range(5)]
     values += [low] if head[0] == "[" else []
+    values += [high] if head[-1] == "]" else []
     for value in values:
         ordinary = verdicts(check_text(f"const eps = {value}\n{text}", "--explain", "none"))
-        for result, claim, verdict in zip(results, POWER_CLAIMS, ordinary, strict=True):
+        for result, claim, verdict in zip(results, claims, ordinary, strict=True):
             assert result["verdict"] in ("holds", "violated")
             assert fails_at(result, value) == (verdict == "violated"), (claim, value)
             seen.append(verdict)

@@ -184,7 +184,6 @@ REFUSED = {
         lambda: as_budget(decay),
         lambda: as_budget(combined("/", 1, decay)),
     ],
-    "may be negative": [lambda: as_budget(ParamNumber(WIDE.stand_in, WIDE))],
     "too large": [lambda: as_budget(combined("*", 10**6, alpha))],
     "this is no budget": [lambda: as_budget(exponential(1))],
     "no rational function": [

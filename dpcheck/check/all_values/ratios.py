@@ -80,7 +80,7 @@ def _undecided(
 
     `pairs` [n_pairs, 2] are sources.
     """
-    line, is_above_1 = rows.line, rows.line.low is not None
+    line, is_above_1 = rows.line, rows.line.is_above_1
     members: Sequence[fmpz_poly] = rows.members[sequence]
     members = _without_common_roots(members) if is_above_1 else members
     (above, below), root = line.polynomials(growth[0]), growth[1]

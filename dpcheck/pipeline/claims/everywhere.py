@@ -191,7 +191,7 @@ class _Search:
         self.shown = self.at = ""
         if for_all is not None:
             param, is_exponential = for_all.param, for_all.is_exponential
-            value = param.simplest if is_exponential else param.stand_in
+            value = param.exponent if is_exponential else param.stand_in
             self.at = f"at {for_all.param.name} = {exact_text(value)} "
             growth, root = (1, 0) if self.most is None else growth_of(self.most)
             self.high = log(growth) if root == 1 else None
