@@ -354,19 +354,14 @@ class _Step:
         match expr.op, values:
             case (">" | ">=" | "<" | "<=" | "=" | "!=") as op, (left, right):
                 return self._compared(op, _form(left).plus(_form(right), -1))
-            case "+", (left, right):
-                return _form(left).plus(_form(right))
-            case "-", (left, right):
-                return _form(left).plus(_form(right), -1)
-            case "neg", (one,):
-                return Moved().plus(_form(one), -1)
+            case ("+" | "-" | "neg" | "sum") as op, _:
+                total = Moved()
+                for i, item in enumerate(_listed(values)):
+                    is_subtracted = i == 1 if op == "-" else op == "neg"
+                    total = total.plus(_form(item), -1 if is_subtracted else 1)
+                return total
             case "*", (Moved() as one, n) | (n, Moved() as one) if type(n) is int:
                 return Moved().plus(one, n)
-            case "sum", _:
-                total = Moved()
-                for item in _listed(values):
-                    total = total.plus(_form(item))
-                return total
             case ("max" | "min") as op, _:
                 items = _listed(values)
                 return items[self._best(items, is_greatest=op == "max")]

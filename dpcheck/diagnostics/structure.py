@@ -7,7 +7,7 @@ from typing import Final
 from dpcheck.diagnostics.mistakes import CODE, Label, Mistake, listed
 from dpcheck.diagnostics.runs import RunMistake
 from dpcheck.model.distributions import DISTRIBUTIONS, POLICIES, PolicyKind
-from dpcheck.model.expressions import ArrayVar, Const, Expr
+from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr
 from dpcheck.model.values import ArrayValue, SetValue
 from dpcheck.source import Span
 
@@ -65,11 +65,11 @@ Right: y ~ geometric(x, 1/2) clamped 0..5
 
     @property
     def help(self) -> str | None:
-        exact = listed(self.policies, form="`{} lo..hi`")
+        exact = f"{listed(self.policies, form='`{} -20..20`')}, with bounds of your own"
         if len(self.policies) == len(POLICIES):
-            return f"write one of {exact} after it, or `unbounded`"
+            return f"write one of {exact}, after it, or `unbounded`"
         policies = listed(POLICIES, "and", CODE)
-        return f"write {exact} after it (of {policies} the only one with exact values here)"
+        return f"write {exact}, after it (of {policies} the only one with exact values here)"
 
 
 class PolicyWithoutValues(Mistake, code="DP522"):
@@ -90,7 +90,7 @@ Right: y ~ gaussian(x, 1/2) conditioned 0..5
 
     @property
     def help(self) -> str | None:
-        span = " lo..hi" if self.policy == "unbounded" else ""  # else one stands there
+        span = " -20..20" if self.policy == "unbounded" else ""  # else one stands there
         known = listed(self.policies, form=f"`{{}}{span}`")
         return f"write {known} in place of `{self.policy}`"
 
@@ -306,7 +306,7 @@ class ComputedWithUnbounded(Mistake, code="DP540"):
     operation: str
     name: str
     drawn: Span | None
-    among: Expr | None = None
+    among: Expr | range | None = None
 
     title_text = "{self.operation} needs a number with bounds, and `{self.name}` may be any integer"
     help_text = (
@@ -337,6 +337,10 @@ Right: z ~ geometric(0, 1/2) unbounded   output z < x - 3
     def bounds(self) -> tuple[int, int]:
         """Bounds that would do: of the array or range that the number has to be among."""
         match self.among:
+            case range() as numbers if numbers:
+                return numbers[0], numbers[-1]
+            case Const(value=tuple() as items) | Apply(op="tuple", args=items):
+                return 1, len(items)
             case ArrayVar(lo=lo, cells=items) | Const(value=ArrayValue(lo=lo, items=items)):
                 return lo, lo + len(items) - 1
             case Const(value=SetValue(items=range() as numbers)) if numbers:
@@ -431,14 +435,11 @@ class EndlessMemory(Mistake, code="DP542"):
     """A loop that may go on for ever compares a number without bounds with new ones."""
 
     name: str
+    is_moved: bool
 
     title_text = (
         "`{self.name}` may be moved, or compared with one new number without bounds after the"
         " other, for ever"
-    )
-    help_text = (
-        "bound the loop, `for i in 1..20 {{ if ... {{ break }} ... }}`, or draw `{self.name}`"
-        " `clamped -20..20` in place of `unbounded`" + _OTHER_POLICIES
     )
     explanation = """\
 What is known of a number without bounds, by what it was compared with, is a law: it lies above 5,
@@ -450,3 +451,10 @@ Where the loop runs so many times at most, or the number has bounds, there are f
 Wrong: while y <= t { y ~ geometric(0, 1/2) unbounded }
 Right: for i in 1..20 { if y > t { break }   y ~ geometric(0, 1/2) unbounded }
 """
+
+    @property
+    def help(self) -> str:
+        otherwise = f"draw `{self.name}` `clamped -20..20` in place of `unbounded`{_OTHER_POLICIES}"
+        if self.is_moved:
+            otherwise = f"stop moving it somewhere: `{self.name} := clamp({self.name}, -20, 20)`"
+        return f"bound the loop, `for i in 1..20 {{ if ... {{ break }} ... }}`, or {otherwise}"

@@ -1430,6 +1430,20 @@ check m: dp(ln 9)
         "output max(y, z)  output min(y, z)",
         "output y > z  output (y, z)",
         "output y  if y > 1 { output big }",
+        "w ~ uniform(0..y)  output w",
+        "w ~ uniform(y..3)  output w",
+        "w ~ binomial(y, 1/2)  output w",
+        "w ~ bernoulli(y)  output w",
+        "w ~ {1: y, 0: 1} normalized  output w",
+        "w ~ geometric(0, 1/2) clamped 0..y  output w",
+        "repeat y { output x }",
+        "output max(i in 0..y : i)",
+        "output 1 / y",
+        "output x mod y",
+        "output x ^ y",
+        "output ln y",
+        "output clamp(x, y, 5)",
+        "output (3, 2)[y]",
     ],
 )
 def test_what_is_offered_in_place_of_a_number_without_bounds_works_when_pasted(rest):
@@ -1456,9 +1470,19 @@ def test_what_is_offered_in_place_of_a_number_without_bounds_works_when_pasted(r
     assert n_mistakes
 
 
-@pytest.mark.parametrize(
-    "rest", ["y ~ geometric(x, 1/2) unbounded", "z := z - 1  b ~ bernoulli(1/2)"]
-)
+@pytest.mark.parametrize("rest", ["z := z - 1", "z := z + x"])
+def test_what_is_offered_where_a_number_is_moved_for_ever_works_when_pasted(rest):
+    """It was a policy, with which the number grows as before."""
+    text = f"""mechanism m {{ input x in 0..2  adjacent all  b ~ bernoulli(1/2)
+z ~ geometric(x, 1/2) unbounded  while b {{ {rest}  b ~ bernoulli(1/2) }}  output z > 3 }}
+check m: dp(1000)"""
+    (found,) = check_text(text)["errors"]
+    assert found["code"] == "DP542"
+    offered = re.search(r"`(z := [^`]*)`", found["help"])[1]
+    assert verdicts(check_text(text.replace(rest, f"{rest}  {offered}"))) == ["holds"]
+
+
+@pytest.mark.parametrize("rest", ["y ~ geometric(x, 1/2) unbounded"])
 def test_what_is_offered_for_an_endless_memory_works_when_pasted(rest):
     text = (
         "mechanism m { input x in 0..2  adjacent all  var b in {true, false} := true\n"

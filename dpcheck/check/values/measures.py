@@ -13,7 +13,7 @@ from dpcheck.records import dataclass, field
 TOO_FAR: Final = Limit(
     "size",
     unit="errors of numbers without bounds reach beyond the widest window that was tried",
-    advice="a larger probability of failure, or output `clamp(..., lo, hi)`",
+    advice="a larger probability of failure, or output `clamp(..., -20, 20)`",
 )
 """What a wider window of shown numbers helps with."""
 

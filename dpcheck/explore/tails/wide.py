@@ -33,6 +33,21 @@ from dpcheck.source import Span
 Names = frozenset[str]
 NONE: Final[Names] = frozenset()
 
+_WORDS: Final = {
+    "neg": "`-`",
+    "range": "`..`",
+    "set": "a set",
+    "tuple": "a tuple that is not output",
+}
+"""How operators are called that are not written so."""
+
+_NEEDED: Final = {
+    "probability": range(2),
+    "count": range(21),
+    **dict.fromkeys(("/", "div", "mod", "^", "ln"), range(1, 21)),
+}
+"""Some numbers that an operator, or a kind of parameter, takes where it does not take all."""
+
 
 @dataclass(frozen=True, eq=False)
 class Wide:
@@ -269,14 +284,16 @@ class _Uses:
             case program.Parametric(word="reveal", arguments=(argument,)):
                 self.reveals = self._together((argument,))
                 return NONE
-            case program.Parametric(arguments=arguments, policy=policy):
+            case program.Parametric(word=word, arguments=arguments, policy=policy):
                 bounds = (policy.lo, policy.hi) if isinstance(policy, program.Policy) else ()
-                for part in (*arguments, *bounds):
-                    self.narrow(part, "a distribution")
+                for one, part in zip(DISTRIBUTIONS[word].parameters, arguments, strict=True):
+                    self.narrow(part, "a distribution", _NEEDED.get(one.kind))
+                for end in bounds:
+                    self.narrow(end, "a bound of a policy", _between(*bounds))
                 return NONE
             case program.Branches(branches=branches):
                 for _, weight in branches:
-                    self.narrow(weight, "a probability")
+                    self.narrow(weight, "a probability", _NEEDED["probability"])
                 return self._together([value for value, _ in branches])
             case program.Weighted(domain=domain, where=where, value=value, weight=weight):
                 for part in (domain, *(() if where is None else (where,)), value, weight):
@@ -305,7 +322,7 @@ class _Uses:
 
     # --- expressions -----------------------------------------------------------------------
 
-    def narrow(self, expr: Expr, what: str, among: Expr | None = None) -> None:
+    def narrow(self, expr: Expr, what: str, among: Expr | range | None = None) -> None:
         """Read an expression that has to be without wide numbers, and be in an array or range."""
         names = self.holds(expr)
         if names:
@@ -358,7 +375,7 @@ class _Uses:
                 return NONE
             case "clamp", (item, *ends):
                 for end in ends:
-                    self.narrow(end, "a bound of `clamp`")
+                    self.narrow(end, "a bound of `clamp`", _between(*ends))
                 self._together((item, *ends))
                 return NONE
             case "index", (array, index):
@@ -372,9 +389,9 @@ class _Uses:
                 self.sums.append((names, self._closed(left)))
                 return names
             case op, args:
-                what = {"neg": "`-`", "tuple": "a tuple that is not output"}.get(op, f"`{op}`")
+                needed = _between(*args) if op == "range" else _NEEDED.get(op)
                 for item in (item for arg in args for item in _items((arg,))):
-                    self.narrow(item, what)
+                    self.narrow(item, _WORDS.get(op, f"`{op}`"), needed)
                 return NONE
 
     def sums_of(self, groups: tuple[tuple[str, ...], ...]) -> dict[int, tuple[Expr, ...]]:
@@ -436,7 +453,9 @@ class _Uses:
                 expr = Binder(binding.name, "set", binding.domain, where, expr, expr.span)
         return expr
 
-    def _refuse(self, what: str, names: Names, span: Span, among: Expr | None = None) -> None:
+    def _refuse(
+        self, what: str, names: Names, span: Span, among: Expr | range | None = None
+    ) -> None:
         name = min(names)
         found = ComputedWithUnbounded(span, what, spoken(name), self.drawn[name], among)
         self.mistakes.append(found)
@@ -453,6 +472,16 @@ def _items(args: tuple[Expr, ...]) -> tuple[Expr, ...]:
             return tuple(items)
         case _:
             return args
+
+
+def _between(first: Expr, last: Expr) -> range | None:
+    """Return numbers that one end of a range may be, where the other one is known."""
+    match first, last:
+        case Const(value=int(low)), _:
+            return range(low, low + 21)
+        case _, Const(value=int(high)):
+            return range(high - 20, high + 1)
+    return None
 
 
 def _may_be_array(expr: Expr) -> bool:
