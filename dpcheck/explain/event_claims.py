@@ -109,7 +109,7 @@ def _of_smallest_pair(
     cells = input_cells(subject.explored)
     shown = _shown_pair(seen, found, cells, subject)
     certify_violation(shown.event.p, shown.event.q, *budget)
-    attributed = _attributed(shown, cells, subject)
+    attributed = _attributed(shown, cells, subject, budget[0])
     rules = partial(rules_of, found, shown.gap, cells, subject.limits)
     return Explanation(
         neighbors=cells.neighbors(shown.left, shown.right),
@@ -139,11 +139,13 @@ def _one_sided(run: TracedRun | None) -> str:
     return f"{ONE_SIDED}{cut}"
 
 
-def _attributed(shown: ShownPair, cells: InputCells, subject: Subject) -> dict[str, Any]:
+def _attributed(
+    shown: ShownPair, cells: InputCells, subject: Subject, epsilon: Budget
+) -> dict[str, Any]:
     """Return where the ratio comes from; a run that is all of the output says it alone."""
     limits = subject.limits
     sequence, pair = shown.sequences[0], (shown.left, shown.right)
-    run = subject.part("run", lambda: traced_run(subject, sequence, pair))
+    run = subject.part("run", lambda: traced_run(subject, sequence, pair, epsilon))
     if run is not None and run.share.exact == "1" and not run.elsewhere:
         return {"run": run}
     least = 2 if run is not None else 1

@@ -175,7 +175,8 @@ class TracedRun:
     with equal probabilities on both sides. Where the same draws lead to other outputs on the right,
     `elsewhere` are the draws of the right's own most probable run. `cut` is the range at whose end
     a draw is, where the outputs are impossible on the right, and `instead` says what the right
-    shows in their place.
+    shows in their place. The most probable run of all does not exceed the budget where it
+    `is_beyond`, as this one does.
 
     It may be a run that satisfies a path formula: `event` of two neighbors, of one state `inside`,
     or `outside` if it does not; or one from an `input` alone. `shown` are its outputs where the
@@ -188,6 +189,7 @@ class TracedRun:
     elsewhere: tuple[RunStep, ...] = ()
     cut: str = ""
     instead: str = ""
+    is_beyond: bool = False
     of: RunKind = "output"
     shown: OutputSequence | None = None
 

@@ -107,7 +107,7 @@ def _private(subject: Subject, formula: f.Private, failing: IntArray) -> Explana
     inner, _ = subject.part("inner", lambda: inner_of(subject, formula.path)) or (None, None)
     n_pairs = len(truths.pairs_at(subject.selected))
     pair = shown.left, shown.right
-    runs, run = deciding_runs(subject, formula.path, pair, "event")
+    runs, run = deciding_runs(subject, formula.path, pair, "event", epsilon=formula.epsilon)
     return Explanation(
         neighbors=cells.neighbors(*pair),
         event=Phrase.of(formula_text(formula.path)),
@@ -306,7 +306,8 @@ def _why_false(subject: Subject, part: f.StateFormula, state: int) -> Remark:
             told: list[PhrasePart] = [number_amount(p_here), from_here]
         case f.Private():
             gap = gaps_of(truths, part.path, truths.violating(part, truths.pairs_at(states)))[0]
-            _, run = deciding_runs(subject, part.path, (gap.left, gap.right), "event")
+            ends = gap.left, gap.right
+            _, run = deciding_runs(subject, part.path, ends, "event", epsilon=part.epsilon)
             told = _against(subject, gap, part)
         case f.Not(argument=f.Private() as private) if len(pairs := truths.pairs_at(states)):
             worst = _worst(gaps_of(truths, private.path, pairs), private)

@@ -295,11 +295,11 @@ def _far_ways(
         return *walk[:1], frozenset(walk.states.items()), *walk[2:]
 
     start = Walk(0, {state: number(1)})
-    for walks, p in ways(start, following, key, lambda walk: bool(is_far(walk)), subject.limits):
+    for end, walks, p in ways(start, following, key, lambda at: bool(is_far(at)), subject.limits):
         codes = [int(chain.observation[walk.state]) for walk in walks if not walk.is_over]
         outputs = tuple(map(chain.observation_text, codes))
-        ends = walks[-1].is_over or is_over(chain, state, outputs)
-        yield verdicts.OutputSequence(outputs, "stopped" if ends else "goes on"), walks[-1], p
+        ends = end.is_over or is_over(chain, state, outputs)
+        yield verdicts.OutputSequence(outputs, "stopped" if ends else "goes on"), end, p
 
 
 def _told(

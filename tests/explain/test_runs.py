@@ -8,6 +8,7 @@ import pytest
 
 from dpcheck.check.quantities.loss_values import COMPUTED
 from dpcheck.check.values.verdicts import OutputSequence
+from dpcheck.cli import run as call
 from dpcheck.logic.quantities import QUANTITIES, QuantityWord
 from tests.explain.explaining import answers, exact, explained, seeded
 
@@ -219,3 +220,66 @@ def test_of_an_output_that_differs_the_line_of_its_assignment_is_told(tmp_path):
         ("sent", 5),
         ("x", None),
     ]
+
+
+def mixture(rng):
+    """Return a hidden choice among tables, its weights, and tables[branch][x][y]."""
+    weights = [rng.randint(1, 3) for _ in range(3)]
+    tables = [[[rng.randint(1, 4) for _ in range(2)] for _ in range(2)] for _ in range(3)]
+    tables[rng.randrange(3)] = [[1, 1], [1, 1]]
+    chances = [[[Fraction(w, sum(row)) for w in row] for row in table] for table in tables]
+    total = sum(weights)
+    branches = " else ".join(
+        (f"if m = {k} " if k < 2 else "")
+        + "{ y ~ if x = 0 then "
+        + " else ".join(
+            "{" + ", ".join(f"{y}: {p}" for y, p in enumerate(row)) + "}" for row in rows
+        )
+        + " }"
+        for k, rows in enumerate(chances)
+    )
+    hidden = ", ".join(f"{k}: {w}/{total}" for k, w in enumerate(weights))
+    text = f"mechanism m {{\n input x in 0..1\n adjacent all\n m ~ {{{hidden}}}\n var y := 0\n"
+    return f"{text} {branches}\n output y\n}}\n", [Fraction(w, total) for w in weights], chances
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_run_shown_exceeds_the_budget_and_is_the_likeliest_that_does(seed, tmp_path):
+    """Of hidden ways to one output some keep to the budget; of equal ones the worst is shown."""
+    text, weights, chances = mixture(seeded(seed))
+    for budget in (Fraction(101, 100), Fraction(5, 4), Fraction(3, 2), Fraction(2)):
+        for each in explained(f"{text}check m: dp(ln({budget}))\n", tmp_path):
+            left, right = (int(side[-1]) for side in (each.neighbors.left, each.neighbors.right))
+            y = int(each.event[0].outputs[0])
+            ways = [
+                (w * table[left][y], table[left][y] / table[right][y])
+                for w, table in zip(weights, chances, strict=True)
+            ]
+            likeliest, ratio = max(way for way in ways if way[1] > budget)
+            p, q = is_priced(each.run)
+            assert (p, p / q) == (likeliest, ratio)
+            assert exact(each.run.share) == p / sum(chance for chance, _ in ways)
+            assert each.run.is_beyond == (likeliest < max(ways)[0])
+
+
+def test_a_run_that_keeps_to_the_budget_gives_way_to_one_that_does_not(tmp_path, capsys):
+    """Most runs are noise of one law; few show the data, whose draws show another output there."""
+    text = """mechanism m {
+      input x in 0..1
+      adjacent all
+      mode ~ {noise: 8/10, data: 2/10}
+      y := x
+      if mode = noise { y ~ {0: 1/2, 1: 1/2} }
+      output y
+    }
+    """
+    (each,) = explained(f"{text}check m: dp(ln(11/10))\n", tmp_path)
+    assert (each.run.share.exact, each.run.is_beyond) == ("1/3", True)
+    assert [(step.kind, step.right_value) for step in each.run.steps] == [("output", "1")]
+    assert [step.value for step in each.run.same] == ["data"]
+    (formula,) = explained(f"{text}check m: D{{ln(11/10)}} [ X output = 0 ]\n", tmp_path)
+    assert (formula.run.share.exact, formula.run.is_beyond) == ("1/3", True)
+    (tmp_path / "m.dpm").write_text(f"{text}check m: dp(ln(11/10))\n", "utf-8")
+    call(["check", str(tmp_path / "m.dpm")])
+    told = "a run        the most probable one from the left whose ratio is not allowed,"
+    assert told in capsys.readouterr().out

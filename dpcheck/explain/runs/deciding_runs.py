@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dpcheck.check.formulas.heaviest_runs import heavy_runs
 from dpcheck.check.values.amounts import number_amount
 from dpcheck.check.values.verdicts import OutputSequence
+from dpcheck.exact import Budget
 from dpcheck.explain.explanation import RunKind, TracedRun, WeightedRun
 from dpcheck.explain.runs.attribution import chances
 from dpcheck.explain.runs.passed_states import satisfying_run
@@ -25,12 +26,14 @@ def deciding_runs(
     *,
     before: tuple[str, ...] = (),
     starts: tuple[int, ...] | None = None,
+    epsilon: Budget | None = None,
 ) -> tuple[tuple[WeightedRun, ...], TracedRun | None]:
     """Return the heaviest runs from a state that satisfy a path formula, or are `outside` of it.
 
     Of two neighbors they carry most of the difference, and have both probabilities. Beside runs
-    `outside` stand those that satisfy it. The most probable run is told row by row or line by line;
-    that of a program begins at the inputs `starts`, which come to the states with some outputs.
+    `outside` stand those that satisfy it. The most probable run, of two neighbors one that exceeds
+    ε, is told row by row or line by line; that of a program begins at the inputs `starts`, which
+    come to the states with some outputs.
     """
     weighted = told = _heavy(subject, path, states)
     if of == "outside":
@@ -42,7 +45,7 @@ def deciding_runs(
         return weighted, None
     shown = decided(subject, told, states)
     whole = (replace(each, outputs=(*before, *each.outputs)) for each in shown)
-    run = subject.part("run", lambda: first_traced(subject, whole, starts or states))
+    run = subject.part("run", lambda: first_traced(subject, whole, starts or states, epsilon))
     return weighted, None if run is None else replace(run, of=of)
 
 

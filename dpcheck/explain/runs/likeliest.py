@@ -28,8 +28,8 @@ def ways(
     key: Callable[[Node], Hashable],
     is_end: Callable[[Node], bool],
     limits: Limits,
-) -> Iterator[tuple[list[Step], Number]]:
-    """Yield the steps of the likeliest way to each end, and its probability, the likeliest first.
+) -> Iterator[tuple[Node, list[Step], Number]]:
+    """Yield each end, the steps of the likeliest way there, and its probability, likeliest first.
 
     `following` are steps with probabilities, and where they lead; nodes with equal keys are equal.
     Of ways that are as likely the one found first is taken. Raises `LimitReached`.
@@ -45,7 +45,7 @@ def ways(
             continue
         known.add(key(way.node))
         if is_end(way.node):
-            yield way.steps(), way.probability()
+            yield way.node, way.steps(), way.probability()
             continue
         for step, probability, node in following(way.node):
             cost = way.cost + _bits(probability)

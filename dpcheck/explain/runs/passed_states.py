@@ -76,7 +76,8 @@ def _likeliest(
                 p = step_probability(chain, s, j)
                 yield (s, t, p), p, (then, t)
 
-    return next(ways(start, following, lambda place: place, is_end, subject.limits), None)
+    found = next(ways(start, following, lambda place: place, is_end, subject.limits), None)
+    return None if found is None else found[1:]
 
 
 def _run(subject: Subject, state: int, shown: OutputSequence) -> Run | None:

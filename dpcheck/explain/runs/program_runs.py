@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from dpcheck.check.values.verdicts import OutputSequence
-from dpcheck.exact import Number, number
+from dpcheck.exact import Number, divide, multiply, number
 from dpcheck.explain.runs.likeliest import ways
 from dpcheck.explore.runs.liveness import flow_of
 from dpcheck.explore.sampling.distributions import (
@@ -30,12 +30,16 @@ from dpcheck.model.evaluation import evaluate, truth
 from dpcheck.model.expressions import reads
 from dpcheck.model.offers import shown_text
 from dpcheck.model.values import ArrayValue, Value, value_key
-from dpcheck.records import dataclass, field
+from dpcheck.records import dataclass, field, replace
 
 Environment = Mapping[str, Value]
 
 _MAX_SILENT = 100_000
 """Statements between two draws or outputs; a run that needs more of them is not followed."""
+
+
+_MAX_BESIDE = 5_000
+"""States of runs that are followed on two inputs: they differ in their ratios, too."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +53,15 @@ class Step:
 
 @dataclass(frozen=True)
 class FoundRun:
-    """Draws and outputs in order, and the product of their probabilities."""
+    """Draws and outputs in order, and the product of their probabilities.
+
+    `beside` is how likely the same draws are on another input, over that; 0 if they show another
+    output there.
+    """
 
     steps: tuple[Step, ...]
     probability: Number
+    beside: Number = 0
 
 
 @dataclass(frozen=True)
@@ -67,6 +76,18 @@ class Place:
     environment: Environment
     branches: tuple[tuple[int, bool, Environment], ...] = ()
     written: Mapping[str, int] = field(default_factory=dict)
+
+
+class _At(NamedTuple):
+    """How far a run is: so many outputs, its place, that of the same draws on another input.
+
+    ratio: how likely they are there, over how likely here.
+    """
+
+    n_shown: int
+    place: Place
+    there: Place | None
+    ratio: Number
 
 
 class ProgramRuns:
@@ -157,8 +178,17 @@ class ProgramRuns:
 
         None where there is none, but for runs that go on silently. Raises `LimitReached`.
         """
-        is_over = wanted.ending == "stopped"
-        return next(self._found(inputs, wanted.outputs, is_over=is_over), None)
+        return next(self.found(inputs, wanted), None)
+
+    def found(
+        self, inputs: Environment, wanted: OutputSequence, other: Environment | None = None
+    ) -> Iterator[FoundRun]:
+        """Yield the likeliest run to each state with these outputs, beside those on another input.
+
+        Raises `LimitReached`.
+        """
+        there = None if other is None else self.begin(other)
+        return self._found(inputs, wanted.outputs, there, is_over=wanted.ending == "stopped")
 
     def shown_after(self, inputs: Environment, outputs: Sequence[str]) -> Iterator[Step]:
         """Yield what runs show next after some outputs, the likeliest first.
@@ -166,35 +196,57 @@ class ProgramRuns:
         It is told of each node and all values that count there, so that no statement is left out
         for another that leads to the same state. Raises `LimitReached`.
         """
-        for found in self._found(inputs, [*outputs, None], is_over=False):
+        for found in self._found(inputs, [*outputs, None], None, is_over=False):
             yield found.steps[-1]
 
     def _found(
-        self, inputs: Environment, outputs: Sequence[str | None], *, is_over: bool
+        self,
+        inputs: Environment,
+        outputs: Sequence[str | None],
+        there: Place | None,
+        *,
+        is_over: bool,
     ) -> Iterator[FoundRun]:
         """Yield the likeliest run to each state after the outputs; None is any, and not left."""
 
-        def following(at: tuple[int, Place]) -> Iterator[tuple[Step, Number, tuple[int, Place]]]:
-            n_shown, place = at
-            is_output = self.kind(place) == "output"
-            for step in self._steps(place, outputs[n_shown:]):
-                stays = is_output and outputs[n_shown] is None
-                after = place if stays else self.after(place, step.value)
+        def following(at: _At) -> Iterator[tuple[Step, Number, _At]]:
+            is_output = self.kind(at.place) == "output"
+            for step in self._steps(at.place, outputs[at.n_shown :]):
+                stays = is_output and outputs[at.n_shown] is None
+                after = at.place if stays else self.after(at.place, step.value)
                 if after is not None:
-                    yield step, step.probability, (n_shown + is_output, after)
+                    beside = self._beside(at, step)
+                    yield step, step.probability, _At(at.n_shown + is_output, after, *beside)
 
-        first = self.begin(inputs)
+        def is_end(at: _At) -> bool:
+            return at.n_shown == len(outputs) and (not is_over or self.kind(at.place) == "end")
+
+        first, limits = self.begin(inputs), self.limits
         if first is None:
             return
-        found = ways(
-            (0, first),
-            following,
-            lambda at: (at[0], at[1].node, *self._live_values(at[1])),
-            lambda at: at[0] == len(outputs) and (not is_over or self.kind(at[1]) == "end"),
-            self.limits,
-        )
-        for steps, probability in found:
-            yield FoundRun(tuple(steps), probability)
+        if there is not None:
+            limits = replace(limits, max_states=min(limits.max_states, _MAX_BESIDE))
+        begun = _At(0, first, there, 0 if there is None else 1)
+        for end, steps, probability in ways(begun, following, self._key, is_end, limits):
+            is_left = is_over and end.there is not None and self.kind(end.there) != "end"
+            yield FoundRun(tuple(steps), probability, 0 if is_left else end.ratio)
+
+    def _beside(self, at: _At, step: Step) -> tuple[Place | None, Number]:
+        """Return where a step leads on the other input, and its ratio; None, 0 if nowhere."""
+        if at.there is None or at.there.node != step.node:
+            return None, 0
+        if self.kind(at.there) == "output":
+            price: Number = int(shown_text(self.shown(at.there)) == shown_text(step.value))
+        else:
+            nothing: tuple[None, Number] = None, 0
+            _, price = self.draws(at.there).get(value_key(step.value), nothing)
+        after = None if price == 0 else self.after(at.there, step.value)
+        return after, 0 if after is None else divide(multiply(at.ratio, price), step.probability)
+
+    def _key(self, at: _At) -> tuple[object, ...]:
+        """Return what the rest of a run, and its ratio, depend on."""
+        places = [(each.node, *self._live_values(each)) for each in (at.place, at.there) if each]
+        return (at.n_shown, at.ratio, *places)
 
     def _steps(self, place: Place, wanted: Sequence[str | None]) -> Iterator[Step]:
         """Yield the draws, or the output if it is the next one wanted."""

@@ -14,7 +14,7 @@ from itertools import groupby, islice
 
 from dpcheck.check.values.amounts import number_amount
 from dpcheck.check.values.verdicts import OutputSequence
-from dpcheck.exact import Number, divide
+from dpcheck.exact import Budget, Number, compare, divide, excess_sign, number
 from dpcheck.explain.explanation import Difference, Line, RunStep, TracedRun
 from dpcheck.explain.inputs import input_cells
 from dpcheck.explain.runs.attribution import chances, factor_amount, first_impossible
@@ -37,27 +37,36 @@ _MAX_INSTEAD = 100
 
 
 def first_traced(
-    subject: Subject, sequences: Iterable[OutputSequence], states: Sequence[int]
+    subject: Subject,
+    sequences: Iterable[OutputSequence],
+    states: Sequence[int],
+    epsilon: Budget | None = None,
 ) -> TracedRun | None:
     """Return the most probable run with the first of some outputs that have one, and with these."""
     for shown in sequences:
-        run = traced_run(subject, shown, states)
+        run = traced_run(subject, shown, states, epsilon)
         if run is not None:
             return replace(run, shown=shown)
     return None
 
 
-def traced_run(subject: Subject, shown: OutputSequence, states: Sequence[int]) -> TracedRun | None:
+def traced_run(
+    subject: Subject,
+    shown: OutputSequence,
+    states: Sequence[int],
+    epsilon: Budget | None = None,
+) -> TracedRun | None:
     """Return the most probable run from the first state that shows some outputs, or None.
 
-    Of a pair of neighbors a program's is priced from the second, too.
+    Of a pair of neighbors a program's is priced from the second, too; if its ratio is within e^ε,
+    one that exceeds this is shown.
     """
     known = chances(subject, shown, states)
     if shown.ending == "diverged" or known[0] == 0:
         return None
     if not isinstance(subject.target, program.Mechanism):
         return passed_states(subject, shown, states, known[0])
-    return _of_program(subject, subject.target, shown, states, known)
+    return _of_program(subject, subject.target, shown, states, known, epsilon)
 
 
 def _of_program(
@@ -66,6 +75,7 @@ def _of_program(
     shown: OutputSequence,
     states: Sequence[int],
     known: Sequence[Number],
+    epsilon: Budget | None,
 ) -> TracedRun | None:
     """Return the most probable run of a program, whose outputs have the probabilities known."""
     written = mechanism.nodes
@@ -78,6 +88,9 @@ def _of_program(
     found = runs.best(left, shown)
     if found is None or not found.steps:
         return None
+    likeliest, there = found.probability, None if right is None else runs.best(right, shown)
+    if there is not None and epsilon is not None:
+        found = _beyond(runs, shown, (left, right), there, epsilon) or found
     ends_drawn = {step.node for step in found.steps if step.value in far}
     if any(runs.nodes[node] != written[node] for node in ends_drawn):
         return None  # an end stands for numbers further out, too
@@ -92,7 +105,7 @@ def _of_program(
         with suppress(Fault):  # of a program that is not made for other noise
             cut = _cut(mechanism, runs, found, (left, right), shown)
     elif right is not None and not is_same:
-        elsewhere = runs.best(right, shown)
+        elsewhere = there
         if elsewhere is not None and _nodes(elsewhere) == _nodes(found):
             steps, _ = _priced(subject, runs, (found, elsewhere), begin)
             elsewhere = None
@@ -107,7 +120,34 @@ def _of_program(
         ),
         cut,
         instead=instead,
+        is_beyond=found.probability != likeliest,
     )
+
+
+def _beyond(
+    runs: ProgramRuns,
+    shown: OutputSequence,
+    sides: tuple[Environment, Environment],
+    there: FoundRun,
+    epsilon: Budget,
+) -> FoundRun | None:
+    """Return the most probable run whose ratio exceeds e^ε, of equally probable ones the largest.
+
+    The most probable run of the right, `there`, stands for the same draws if these are its own.
+    None where no run was found by the limits.
+    """
+    chosen, least = None, number(1)
+    with suppress(LimitReached):
+        for found in runs.found(sides[0], shown, sides[1]):
+            if chosen is not None and found.probability != chosen.probability:
+                break
+            ratio = found.beside
+            if ratio == 0 and _nodes(there) == _nodes(found):
+                ratio = divide(there.probability, found.probability)
+            is_larger = chosen is None or compare(ratio, least) < 0
+            if is_larger and excess_sign(1, ratio, epsilon) > 0:
+                chosen, least = found, ratio
+    return chosen
 
 
 def _shown_instead(

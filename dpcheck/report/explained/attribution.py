@@ -162,6 +162,7 @@ def run_rows(run: TracedRun, file: str, room: int) -> Iterator[tuple[str, bool]]
         side, whole = side.replace(run.of, "").strip(), "this sequence"
     if run.share.exact != "1":
         lead = " ".join(["the most probable one", *([side] if side else [])])
+        lead += " whose ratio is not allowed" * run.is_beyond
         yield f"{lead}, {readable(run.share)} of {whole}", False
     elif run.of not in _SHARES and run.shown is None:
         yield f"the only one {side}", False
