@@ -86,6 +86,21 @@ def _builders() -> tuple[tuple[Rule, Callable[..., object] | None], ...]:
 
 
 @cache
+def _passed(below: int, state: int, kind: str) -> int:
+    """Return the state in which steps `A -> B` that build nothing end before a token.
+
+    The steps from an operand up to the whole expression are most of all steps.
+    """
+    action = ROWS[state].get(kind, 0)
+    if action >= 0:
+        return state
+    origin, length, function, _ = rules()[-action - 1]
+    if length != 1 or function != "-":
+        return state
+    return _passed(below, ROWS[below][origin], kind)
+
+
+@cache
 def list_states() -> frozenset[int]:
     """Return the states that stand in a list, ready for its next element."""
     every = [ROWS[state] for state in range(len(ROWS.lines))]
@@ -135,7 +150,7 @@ class Machine:
                 (origin, length, _, kept), build = builders[-action - 1]
                 reduced.append(states[-length:] if length else [])
                 if length == 1 and build is None:
-                    states[-1] = rows[states[-2]][origin]
+                    states[-1] = _passed(states[-2], rows[states[-2]][origin], kind)
                 else:
                     first = firsts[-length] if length else self.position
                     if build is None:

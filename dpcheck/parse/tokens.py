@@ -42,7 +42,9 @@ END = "$END"
 
 QUESTION_WORDS = frozenset({"CHECK", "REFUTE", "COMPUTE"})
 
-ITEM_WORDS = QUESTION_WORDS | {"CONST", "PARAM", "FUN", "DIST", "IMPORT", "MECHANISM", "CHAIN"}
+DECLARATION_WORDS = frozenset({"CONST", "PARAM", "FUN", "DIST", "IMPORT", "MECHANISM", "CHAIN"})
+
+ITEM_WORDS = QUESTION_WORDS | DECLARATION_WORDS
 """Terminals that begin a top-level item and occur nowhere else (in `for` blocks, questions)."""
 
 STATEMENT_WORDS = frozenset(
@@ -237,7 +239,7 @@ def _without_deep_brackets(
             depth = max(0, depth - 1)
             if depth == MAX_NESTING:
                 continue
-        elif token.type in ITEM_WORDS - QUESTION_WORDS:
+        elif token.type in DECLARATION_WORDS:
             depth = 0
         if depth <= MAX_NESTING:
             kept.append(token)
