@@ -168,10 +168,10 @@ def _told(
     why: Explanation | None = None
     faults: Sequence[str] = ()
     if detail is not None and is_wrong:
-        why, faults = _explained(ready, answer.outcome, limits, detail)
+        why, faults = _explained(ready, answer, limits, detail)
         answer = replace(answer, explanation=why)
     elif heading is not None and ready.check.kind == "refute":
-        why, faults = _explained(ready, answer.outcome, limits, "none")
+        why, faults = _explained(ready, answer, limits, "none")
     if ready.whole is not None:
         yield replace(answer, witness=everywhere(ready.whole, heading, answer.outcome))
     else:
@@ -181,7 +181,7 @@ def _told(
 
 
 def _explained(
-    ready: Ready, outcome: Outcome, limits: Limits, detail: Detail
+    ready: Ready, answer: Answer, limits: Limits, detail: Detail
 ) -> tuple[Explanation | None, Sequence[str]]:
     """Return why a claim is violated, as far as it is said in time, and tracebacks of bugs."""
     from dpcheck.explain.explain import explain, short_limits
@@ -192,7 +192,8 @@ def _explained(
     check = ready.check
     if check.for_all is not None:
         return None, ()  # no value is rational where it is violated
-    asked, known = ready.whole, outcome.all_values
+    asked, outcome = ready.whole, answer.outcome
+    known = outcome.all_values
     shown_at = None if known is None else known.shown_at
     if asked is not None and asked.chosen is not None and shown_at is not None:
         ready = replace(ready, whole=asked.chosen(shown_at).checks[0])
@@ -211,7 +212,7 @@ def _explained(
         others = replace(found.others, n_pairs=whole.n_pairs, is_complete=False)
         found = replace(found, others=others)
     if found is not None and found.tight is not None and known is not None and known.sample:
-        found = replace(found, tight=_at_value(found.tight, check, known))
+        found = replace(found, tight=_at_value(found.tight, answer, known))
     if found is not None and detail == "full" and ready.whole is None:
         n_inputs = ready.explored.sizes.n_initial
         smaller = subject.part("also", lambda: smaller_model(check, n_inputs, limits))
@@ -219,11 +220,11 @@ def _explained(
     return found, tuple(subject.faults.values())
 
 
-def _at_value(tight: Tight, check: ResolvedCheck, known: AllValues) -> Tight:
+def _at_value(tight: Tight, answer: Answer, known: AllValues) -> Tight:
     """Return what is tight at one value of a parameter, after the claim where that holds."""
-    at = "" if check.at_text is None else f" at {check.at_text}"
+    at = "" if answer.at is None else f" at {answer.at}"
     asks = [
-        f"check {check.target_text} for {known.param} in {each.text}{at}: {check.claim_text}; "
+        f"check {answer.target} for {known.param} in {each.text}{at}: {answer.claim}; "
         for each in known.holds_for
         if known.is_exact and each.is_exact
     ]

@@ -469,3 +469,15 @@ def test_evidence_for_all_values_is_lacking_and_for_a_value_where_it_fails_is_pr
         for each in folder.iterdir()
     }
     assert found == dict.fromkeys(claims, 2) | {"dp(ln 2)": 0}
+
+
+def test_what_is_said_to_hold_names_the_target_with_its_parameter(tmp_path):
+    model = ANSWER.replace("YES", "1/2").replace("NO", "1/3")
+    place = tmp_path / "m.dpm"
+    asked = "check answer(yes = exp(-eps)) at x = true: P>=1/2 [ X output = true ]\n"
+    place.write_text(f"param eps in (0, 1)\n{model}{asked}")
+    shown = " ".join(called("check", place).stdout.split())
+    pasted = re.search(r"tight (check .*?); with -D eps=3/4: holds", shown)[1]
+    assert pasted.startswith("check answer(yes = 1/exp(eps)) for eps in (0, ln(2)] at x = true: ")
+    (result,) = check_text(f"param eps in (0, 1)\n{model}{pasted}\n")["results"]
+    assert (result["verdict"], result["values"]["in"]) == ("holds", "(0, ln(2)]")
