@@ -18,7 +18,6 @@ from dpcheck.reference.numbers import (
     budget_of,
     excess_sign,
     number,
-    number_text,
     quotient,
     sign,
 )
@@ -190,13 +189,13 @@ class Question:
                 (point,) = self.selected
                 p = self.chance(path, point, {})
                 is_met = sign(p - self.number(bound)) in TESTS[word]
-                return Answer(is_met, f"P = {number_text(p)}", self.covered)
+                return Answer(is_met, f"P = {p}", self.covered)
             case ("compare", _, (("name" | "call", name, *_), *_)) | ("call", name, _) if (
                 name in words
             ):
                 raise NotCovered("this quantity")
         false = [point for point in self.selected if not self.truth(tree, point)]
-        last = [f"{number_text(p)} from {text}" for text, p in self.chances.items()][-2:]
+        last = [f"{p} from {text}" for text, p in self.chances.items()][-2:]
         why = f"false at {self.model.text_of(false[0])}" if false else "true everywhere"
         return Answer(not false, f"{why} ({', '.join(last)})", self.covered)
 
@@ -207,7 +206,7 @@ class Question:
         for p, q in chain(self.excesses(budget), [(ZERO, ZERO)]):  # S may be empty
             over = excess_sign(p, q, budget, delta)
             if over > order:
-                order, why = over, f"{number_text(p)} against {number_text(q)}"
+                order, why = over, f"{p} against {q}"
             if order > 0:
                 break
         return self._compared(order, word, f"delta is {WORDS[order]}, by {why}")
@@ -219,14 +218,14 @@ class Question:
             order = 0 if q == 0 else -1
         else:
             order = excess_sign(p, q, self.budget(bound))
-        why = "inf" if q == 0 else f"ln({number_text(quotient(p, q))})"
+        why = "inf" if q == 0 else f"ln({quotient(p, q)})"
         return self._compared(order, word, f"epsilon = {why}")
 
     def _belief(self, word: str, prior: Number, bound: Number) -> Answer:
         """Compare the largest belief r p / (r p + (1 - r) q) in one of a pair with the bound."""
         p, q = self.largest_ratio()
         belief = quotient(prior * p, prior * p + (1 - prior) * q)
-        return self._compared(sign(belief - bound), word, f"belief = {number_text(belief)}")
+        return self._compared(sign(belief - bound), word, f"belief = {belief}")
 
     def _compared(self, order: int, word: str, why: str) -> Answer:
         """Return the answer to a comparison; of a sample, a value may be larger than was seen."""

@@ -221,16 +221,11 @@ def indexed(base: Value, indices: Iterable[Value]) -> Value:
     return base
 
 
-def amount(a: Value) -> Value:
-    """Return a number or a budget."""
-    return a if isinstance(a, numbers.Budget) else numbers.number(a)
-
-
 def arithmetic(sign_: str, a: Value, b: Value) -> Value:
     """Return `a sign b` of numbers or budgets, or the pairs of two sets."""
     if isinstance(a, FiniteSet) and isinstance(b, FiniteSet) and sign_ == "*":
         return FiniteSet(tuple((x, y) for x in a.items for y in b.items))
-    return ARITHMETIC[sign_](amount(a), amount(b))
+    return ARITHMETIC[sign_](numbers.amount(a), numbers.amount(b))
 
 
 def power(x: numbers.Number, n: Value) -> numbers.Number:
@@ -256,7 +251,7 @@ ARITHMETIC: dict[str, Callable[[Value, Value], Value]] = {
     "mod": lambda a, b: a - b * numbers.floor_of(numbers.quotient(a, b)),
     "^": power,
 }
-UNARY: dict[str, Callable[[Value], Value]] = {"-": lambda a: -amount(a), "ln": logarithm}
+UNARY: dict[str, Callable[[Value], Value]] = {"-": lambda a: -numbers.amount(a), "ln": logarithm}
 TESTS = {"=": (0,), "!=": (-1, 1), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}
 """The signs of a - b with which `a sign b` is true."""
 
@@ -267,7 +262,7 @@ def compare(sign_: str, a: Value, b: Value) -> bool:
         return a in elements(b)
     if sign_ in ("=", "!="):
         return bool(a == b) == (sign_ == "=")
-    return numbers.sign(amount(a) - amount(b)) in TESTS[sign_]
+    return numbers.sign(numbers.amount(a) - numbers.amount(b)) in TESTS[sign_]
 
 
 # --- functions and binders ---------------------------------------------------------------------
@@ -305,7 +300,7 @@ def extreme(name: str, values: Sequence[Value]) -> Value:
     """Return the first largest (`max`) or least value."""
     if not values:
         raise WrongProgram(f"{name} of nothing")
-    return {"max": max, "min": min}[name](map(amount, values))
+    return {"max": max, "min": min}[name](map(numbers.amount, values))
 
 
 def place_of(name: str, a: Value) -> int:
@@ -324,7 +319,7 @@ def pairs(a: Value, b: Value) -> list[tuple[Value, Value]]:
 
 COLLECTIVE: dict[str, Callable[[Sequence[Value]], Value]] = {
     "len": len,
-    "sum": lambda items: sum(map(amount, items)),
+    "sum": lambda items: sum(map(numbers.amount, items)),
     "product": lambda items: prod(map(numbers.number, items)),
     "count": lambda items: sum(map(is_true, items)),
     "max": lambda items: extreme("max", items),
@@ -332,9 +327,9 @@ COLLECTIVE: dict[str, Callable[[Sequence[Value]], Value]] = {
 }
 """Of one collection, or of the arguments; also binders."""
 FUNCTIONS: dict[str, Callable[..., Value]] = {
-    "abs": lambda a: abs(amount(a)),
+    "abs": lambda a: abs(numbers.amount(a)),
     "floor": numbers.floor_of,
-    "ceil": lambda a: -numbers.floor_of(-amount(a)),
+    "ceil": lambda a: -numbers.floor_of(-numbers.amount(a)),
     "exp": lambda a: numbers.budget_of(a).exp(),
     "clamp": lambda x, low, high: extreme("max", (low, extreme("min", (high, x)))),
     "argmax": lambda a: place_of("max", a),

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from decimal import MAX_EMAX, MIN_EMIN, Context
 from fractions import Fraction
 from functools import cache, cached_property, total_ordering
 from itertools import product
@@ -54,6 +55,9 @@ class Amount:
     def __lt__(self, other: Value) -> bool:
         return sign(self - other) < 0
 
+    def __abs__(self) -> Value:
+        return self * sign(self)
+
     def __hash__(self) -> int:
         return 0  # equal ones may be written in different ways
 
@@ -67,13 +71,13 @@ class Exp(Amount):
     def __add__(self, other: Number) -> Number:
         b = as_exp(other)
         if self.under == b.under:
-            return made(sum_of_terms(self.over, b.over), b.under)
-        left, right = product_of_terms(self.over, b.under), product_of_terms(b.over, self.under)
-        return made(sum_of_terms(left, right), product_of_terms(self.under, b.under))
+            return made(summed([*self.over.items(), *b.over.items()]), b.under)
+        left, right = times(self.over, b.under), times(b.over, self.under)
+        return made(summed([*left.items(), *right.items()]), times(self.under, b.under))
 
     def __mul__(self, other: Number) -> Number:
         b = as_exp(other)
-        return made(product_of_terms(self.over, b.over), product_of_terms(self.under, b.under))
+        return made(times(self.over, b.over), times(self.under, b.under))
 
     def __pow__(self, n: int) -> Number:
         return prod([self if n >= 0 else quotient(1, self)] * abs(n), start=ONE)
@@ -84,10 +88,18 @@ class Exp(Amount):
 
     def __float__(self) -> float:
         over, under = (
-            sum((c * exp_bounds(r, 256)[0] for r, c in terms.items()), ZERO)
+            sum(c * exp_bounds(r, 80)[0] for r, c in terms.items())
             for terms in (self.over, self.under)
         )
         return float(over / under)
+
+    def __str__(self) -> str:
+        """Write a number as the language does: `3/4 + 1/4*exp(1/2)`."""
+        over, under = (
+            " + ".join(f"{c}*exp({r})" if r else str(c) for r, c in sorted(terms.items()))
+            for terms in (self.over, self.under)
+        )
+        return over if under == "1" else f"({over})/({under})"
 
 
 def number(value: Value) -> Number:
@@ -97,83 +109,61 @@ def number(value: Value) -> Number:
     return value
 
 
+def amount(value: Value) -> Value:
+    """Return the value if it is a number or a budget."""
+    return value if isinstance(value, Budget) else number(value)
+
+
 def as_exp(value: Number) -> Exp:
     """Return any number as a quotient."""
-    if isinstance(value, Exp):
-        return value
-    return Exp({ZERO: Fraction(number(value))} if value else {}, {ZERO: ONE})
+    return value if isinstance(value, Exp) else Exp(summed([(ZERO, number(value))]), {ZERO: ONE})
 
 
 def made(over: Terms, under: Terms) -> Number:
-    """Return a quotient, a fraction where it is one as written; `under` is no zero."""
-    if len(under) == 1:
-        ((s, d),) = under.items()
-        over, under = {r - s: c / d for r, c in over.items()}, {ZERO: ONE}
-        if not over.keys() - {ZERO}:
-            return over.get(ZERO, ZERO)
-    elif over.keys() == under.keys() and len({c / under[r] for r, c in over.items()}) == 1:
-        return next(c / under[r] for r, c in over.items())
-    return Exp(over, under) if over else ZERO
+    """Return a quotient, or the fraction that it is; the last term of `under` becomes 1."""
+    last, scale = max(under.items())
+    over, under = ({r - last: c / scale for r, c in terms.items()} for terms in (over, under))
+    ratio = over.get(ZERO, ZERO)
+    return ratio if over == summed((r, ratio * c) for r, c in under.items()) else Exp(over, under)
 
 
-def sum_of_terms(left: Terms, right: Terms) -> Terms:
-    """Return Σ c e^r + Σ d e^s."""
-    found = {r: left.get(r, ZERO) + right.get(r, ZERO) for r in left | right}
-    return {r: c for r, c in found.items() if c}
+def summed(pairs: Iterable[tuple[Any, Number]]) -> dict[Any, Number]:
+    """Return {key: the sum of its numbers}, without those that are 0."""
+    found: dict[Any, Number] = {}
+    for key, n in pairs:
+        found[key] = found[key] + n if key in found else n
+    return {key: n for key, n in found.items() if n}
 
 
-def product_of_terms(left: Terms, right: Terms) -> Terms:
+def times(left: Terms, right: Terms) -> Terms:
     """Return (Σ c e^r) (Σ d e^s)."""
-    found: Terms = {}
-    for (r, c), (s, d) in product(left.items(), right.items()):
-        found[r + s] = found.get(r + s, ZERO) + c * d
-    return {r: c for r, c in found.items() if c}
+    pairs = product(left.items(), right.items())
+    return summed((r + s, c * d) for (r, c), (s, d) in pairs)
 
 
 def sign_of_terms(terms: Terms) -> int:
     """Return the sign of Σ c e^r, in which no c is 0: enclosures shrink until they show it."""
-    bits = 64
+    digits = 20
     while terms:
-        low = high = ZERO
-        for r, c in terms.items():
-            below, above = exp_bounds(r, bits)
-            low += c * (below if c > 0 else above)
-            high += c * (above if c > 0 else below)
+        ends = [[c * end for end in exp_bounds(r, digits)] for r, c in terms.items()]
+        low, high = sum(map(min, ends)), sum(map(max, ends))
         if low > 0 or high < 0:
             return 1 if low > 0 else -1
-        bits *= 2
+        digits *= 2
     return 0
 
 
 @cache
-def exp_bounds(r: Fraction, bits: int) -> tuple[Fraction, Fraction]:
-    """Return rationals below and above e^r, a relative 2^-bits apart or so."""
-    if r < 0:
-        low, high = exp_bounds(-r, bits)
-        return 1 / high, 1 / low
-    halvings = max(0, int(2 * r).bit_length())
-    grid = 2 ** (bits + 3 * halvings + 8)
-    y, total, term, n = r / 2**halvings, ONE, ONE, 0
-    while term * grid > 1:
-        n += 1
-        term = term * y / n
-        total += term
-    low, high = total, total + 2 * term  # y <= 1/2: the rest is less than twice the last term
-    for _ in range(halvings):
-        low = Fraction(int(low * low * grid), grid)
-        high = Fraction(int(high * high * grid) + 1, grid)
-    return low, high
+def exp_bounds(r: Fraction, digits: int) -> tuple[Fraction, Fraction]:
+    """Return rationals below and above e^r, a relative 10^-digits apart or so.
 
-
-def number_text(value: Number) -> str:
-    """Write a number as the language does: `3/4 + 1/4*exp(1/2)`."""
-    if not isinstance(value, Exp):
-        return str(value)
-    over, under = (
-        " + ".join(f"{c}*exp({r})" if r else str(c) for r, c in sorted(terms.items()))
-        for terms in (value.over, value.under)
-    )
-    return over if under == "1" else f"({over})/({under})"
+    What is rounded to digits stands between the neighbors of that, and `exp` of the decimal module
+    is rounded correctly (Cowlishaw, General Decimal Arithmetic, 2009).
+    """
+    context = Context(prec=digits, Emin=MIN_EMIN, Emax=MAX_EMAX)
+    near = context.divide(*r.as_integer_ratio())
+    low, high = context.exp(context.next_minus(near)), context.exp(context.next_plus(near))
+    return Fraction(context.next_minus(low)), Fraction(context.next_plus(high))
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,9 +225,7 @@ def quotient(x: Value, y: Value) -> Value:
         raise WrongProgram("division by zero")
     if isinstance(y, Budget):
         raise NotCovered("quotients of budgets")
-    if isinstance(y, Exp):
-        return Exp(y.under, y.over) * x
-    return x * Fraction(1, y) if isinstance(x, Amount) else Fraction(x) / y
+    return x * (made(y.under, y.over) if isinstance(y, Exp) else Fraction(1, y))
 
 
 def sign(value: Value) -> int:

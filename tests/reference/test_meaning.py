@@ -10,7 +10,7 @@ from dpcheck.reference import answer, load
 from dpcheck.reference.chains import Chain
 from dpcheck.reference.distributions import noise
 from dpcheck.reference.expressions import Scope, evaluate
-from dpcheck.reference.numbers import Budget, Exp, excess_sign, sign
+from dpcheck.reference.numbers import Budget, Exp, excess_sign, exp_bounds, sign
 from dpcheck.reference.runs import DIVERGED, STOPPED
 from dpcheck.reference.syntax import parsed
 from dpcheck.reference.values import WrongProgram, as_text
@@ -50,6 +50,7 @@ HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
         "floor(7/2) = 3 & ceil(7/2) = 4 & floor(-7/2) = -4",
         "floor(exp(1)) = 2 & ceil(exp(1)) = 3 & floor(-exp(1)) = -3",
         "floor(ln 8) = 2 & ceil(ln 8) = 3 & ln 9 div 2 = 1",
+        "abs(1 - exp(1)) = exp(1) - 1 & l1((exp(1), 0), (0, 1)) = exp(1) + 1 & abs(-ln 2) = ln 2",
         "exp(2 * ln 3 - ln 3) = 3 & exp(1/2 * ln 4) = 2",
         "exp(1/2) * exp(1/2) = exp(1) & exp(1) / exp(1) = 1",
         "2.718281828 < exp(1) < 2.718281829",
@@ -64,7 +65,16 @@ def test_equations_of_expressions_are_true(equation):
     assert evaluate(parsed(equation), {}, Scope([], {})) == "true"
 
 
-@pytest.mark.parametrize(("text", "written"), [("3/6", "1/2"), ('"a b"', '"a b"'), ("{2}", "{2}")])
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("3/6", "1/2"),
+        ('"a b"', '"a b"'),
+        ("{2}", "{2}"),
+        ("exp(1) / exp(1)", "1"),
+        ("(1 + exp(1)) / (2 + 2*exp(1))", "1/2"),
+    ],
+)
 def test_values_are_written_as_outputs_are(text, written):
     assert as_text(evaluate(parsed(text), {}, Scope([], {}))) == written
 
@@ -83,6 +93,13 @@ def test_signs_are_decided_at_the_edges():
     assert excess_sign(Fraction(0), THIRD, half_log) == -1
     assert excess_sign(HALF, Fraction(0), half_log, HALF) == 0
     assert excess_sign(HALF, Fraction(0), half_log, THIRD) == 1
+
+
+@pytest.mark.parametrize("r", ["0", "1", "-1", "1e-30", "-1e-30", "22/7", "-1000/3", "7000/3"])
+def test_few_digits_enclose_what_many_do(r):
+    low, high = exp_bounds(Fraction(r), 20)
+    lowest, highest = exp_bounds(Fraction(r), 60)
+    assert low < lowest < highest < high < low * (1 + Fraction(1, 10**15))
 
 
 @pytest.mark.parametrize("policy", ["clamped", "conditioned", "folded", "wrapped"])
