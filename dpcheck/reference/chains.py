@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import product
 
 from dpcheck.reference.distributions import distribution, law_of
 from dpcheck.reference.expressions import Env, Scope, holds, unrolled
 from dpcheck.reference.numbers import ONE, Number, number
 from dpcheck.reference.programs import with_defaults
-from dpcheck.reference.runs import STOPPED, Law, Model, Point, Position, State
+from dpcheck.reference.runs import Law, Model, Point, Position, Result, State
 from dpcheck.reference.syntax import Tree
-from dpcheck.reference.values import NotCovered, Sym, Value, Work, WrongProgram, as_text, elements
+from dpcheck.reference.values import (
+    End,
+    NotCovered,
+    Sym,
+    Value,
+    Work,
+    WrongProgram,
+    as_text,
+    elements,
+)
 
 Member = tuple[str, tuple[Value, ...]]
 """A state: the name of its family, and indices in it."""
@@ -44,7 +54,7 @@ class Chain(Model):
                 self.states |= {(name, chosen): (name, *labels) for chosen in product(*sets)}
         self.labels = {label for labels in self.states.values() for label in labels}
         self.rows: dict[Member, Law] = {}
-        self.pairs: set[frozenset[Member]] = set()
+        self.related: set[frozenset[Member]] = set()
         self.initial: list[Member] = []
         self.observed: dict[Member, list[str]] = {}
         for part, env in unrolled(parts, self.parameters, scope):
@@ -85,7 +95,7 @@ class Chain(Model):
         for s, bound in self._matches(left, {}):
             for t, both in self._matches(right, bound):
                 if s != t and holds(where, {**self.parameters, **both}, self.scope):
-                    self.pairs.add(frozenset((s, t)))
+                    self.related.add(frozenset((s, t)))
 
     def _matches(self, reference: Tree, earlier: Env) -> list[tuple[Member, Env]]:
         """Return the states of a pattern, with what its names stand for then."""
@@ -112,14 +122,15 @@ class Chain(Model):
 
     # --- what claims ask -------------------------------------------------------------------
 
-    def every_point(self) -> list[Point]:
+    @cached_property
+    def points(self) -> list[Point]:  # type: ignore[override]
         """Return the initial states, or all that have a neighbor."""
-        wanted = self.initial or frozenset().union(*self.pairs)
+        wanted = self.initial or frozenset().union(*self.related)
         return [s for s in self.states if s in wanted]
 
     def are_neighbors(self, s: Point, t: Point) -> bool:
         """Return whether two states are neighbors."""
-        return frozenset((s, t)) in self.pairs
+        return frozenset((s, t)) in self.related
 
     def text_of(self, point: Point) -> str:
         """Write a state, in quotes where it has to be: `pos`, `s[3]`."""
@@ -143,11 +154,10 @@ class Chain(Model):
 
     def transitions(self, state: State) -> Law:
         """Return what is seen from outside of the next state."""
-        row = self.rows.get(state, {})
+        row, seen = self.rows.get(state, {}), self.observed
         if row.keys() <= {state}:  # without a row, or for ever there
-            return {}
-        seen = self.observed
-        return {(" & ".join(seen[t]) if t in seen else None, t): p for t, p in row.items()}
+            return {Result(End.STOPPED): ONE}
+        return {Result((" & ".join(seen[t]), t)) if t in seen else t: p for t, p in row.items()}
 
     def first(self, point: Point) -> Position:
         """Return where a path begins."""
@@ -155,7 +165,7 @@ class Chain(Model):
 
     def after(self, position: Position) -> Law:
         """Return the law of the next position."""
-        return self.rows.get(position, {STOPPED: ONE})
+        return self.rows.get(position, {End.STOPPED: ONE})
 
     def atom(self, tree: Tree, position: Position, env: Env) -> bool:
         """Return whether an atom holds at a position."""

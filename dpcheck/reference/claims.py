@@ -21,9 +21,9 @@ from dpcheck.reference.numbers import (
     quotient,
     sign,
 )
-from dpcheck.reference.runs import Point
+from dpcheck.reference.runs import Model, Point
 from dpcheck.reference.syntax import Tree, parsed
-from dpcheck.reference.targets import Target, target_of
+from dpcheck.reference.targets import target_of
 from dpcheck.reference.values import NotCovered, TooLong, Value
 
 STEPS = 50_000
@@ -47,13 +47,15 @@ class Answer:
 class Question:
     """A claim about a target: at these points, of so many, and about these pairs.
 
-    chances: what was computed last of a formula, by the texts of the points.
+    chances: what was asked of formulas, and where.
     """
 
-    def __init__(self, target: Target, at: Tree, points: list[Point] | None = None) -> None:
+    def __init__(
+        self, runs: tuple[Model, ...], at: Tree, points: list[Point] | None = None
+    ) -> None:
         """Select of all points, or of these, those where a condition holds."""
-        self.target, self.model, self.is_sample = target, target.model, False
-        self.chances: dict[str, Number] = {}
+        self.runs, self.model, self.is_sample = runs, runs[0], False
+        self.chances: list[tuple[Number, Point]] = []
         self.selected = self.where(at, self.model.points if points is None else points)
         self.n_points = len(self.selected)
         self.pairs: list[tuple[Point, Point]] = []
@@ -71,7 +73,7 @@ class Question:
         if len(self.model.points) ** 2 > STEPS:
             raise TooLong("pairs of inputs are too many")
         selected = set(self.selected)
-        self.pairs = [pair for pair in self.target.pairs if not selected.isdisjoint(pair)]
+        self.pairs = [pair for pair in self.model.pairs if not selected.isdisjoint(pair)]
 
     def sample(self, texts: Sequence[str], seed: int) -> None:
         """Keep the points that are named, and some others, with few neighbors of each."""
@@ -138,10 +140,8 @@ class Question:
 
     def chance(self, path: Tree, point: Point, env: Env) -> Number:
         """Return the probability of the runs of a point that satisfy a path formula."""
-        found, text = self.model.chance(path, point, env), self.model.text_of(point)
-        self.chances.pop(text, None)  # the last one stands last
-        self.chances[text] = found
-        return found
+        self.chances.append((self.model.chance(path, point, env), point))
+        return self.chances[-1][0]
 
     # --- events ----------------------------------------------------------------------------
 
@@ -150,8 +150,12 @@ class Question:
         return (way for s, t in self.pairs for way in ((s, t), (t, s)))
 
     def outcomes(self) -> Iterator[list[tuple[Number, Number]]]:
-        """Yield the outcomes of each pair, both ways."""
-        return (self.target.outcomes(s, t) for s, t in self.both_ways())
+        """Yield P(o) and Q(o) of all outcomes o of a run, for each pair both ways."""
+        if self.pairs and len(self.runs) > 1:
+            raise NotCovered("what all runs of a composition show")
+        for s, t in self.both_ways():
+            p, q = self.model.whole_row(s), self.model.whole_row(t)
+            yield [(p.get(key, ZERO), q.get(key, ZERO)) for key in p | q]
 
     def largest_ratio(self) -> tuple[Number, Number]:
         """Return P(o) and Q(o) of the outcome that tells neighbors apart best; 1 and 1 of none."""
@@ -195,7 +199,7 @@ class Question:
             ):
                 raise NotCovered("this quantity")
         false = [point for point in self.selected if not self.truth(tree, point)]
-        last = [f"{p} from {text}" for text, p in self.chances.items()][-2:]
+        last = [f"{p} from {self.model.text_of(point)}" for p, point in self.chances[-2:]]
         why = f"false at {self.model.text_of(false[0])}" if false else "true everywhere"
         return Answer(not false, f"{why} ({', '.join(last)})", self.covered)
 

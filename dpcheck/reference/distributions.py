@@ -6,12 +6,12 @@ from collections.abc import Callable
 from math import comb
 
 from dpcheck.reference.expressions import Env, Scope, each, evaluate, holds
-from dpcheck.reference.numbers import ONE, ZERO, Number, number, quotient, sign
+from dpcheck.reference.numbers import ONE, ZERO, Number, number, quotient, sign, summed
 from dpcheck.reference.syntax import Tree
 from dpcheck.reference.values import (
     FALSE,
-    LEFT_OUT,
     TRUE,
+    End,
     NotCovered,
     Value,
     WrongProgram,
@@ -24,9 +24,7 @@ Law = dict[Value, Number]
 
 def law_of(pairs: list[tuple[Value, Number]], *, is_normalized: bool = False) -> Law:
     """Return the distribution of (value, weight), weights of equal values added."""
-    found: Law = {}
-    for value, weight in pairs:
-        found[value] = found.get(value, ZERO) + weight
+    found = summed(pairs)
     if is_normalized:
         total = sum(found.values(), ZERO)
         if sign(total) == 0:
@@ -114,7 +112,7 @@ def noise(name: str, values: list[Value], policy: str, low: int, high: int) -> L
         return law_of([(z, mass(z)) for z in range(low, high + 1)], is_normalized=True)
     if policy == "unbounded":
         near = [(z, mass(z)) for z in range(center - high, center + high + 1)]
-        return law_of([*near, (LEFT_OUT, 1 - sum(p for _, p in near))])
+        return law_of([*near, (End.UNKNOWN, 1 - sum(p for _, p in near))])
     period, place = places[policy]
     first, rest = min(low, center), 1 - base**period
     last = max(high, center + is_positive, first + 1)

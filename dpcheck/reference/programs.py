@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import count, product
+from typing import Any
 
 from dpcheck.reference import runs
 from dpcheck.reference.distributions import distribution
 from dpcheck.reference.expressions import Env, Scope, evaluate, holds
-from dpcheck.reference.numbers import ONE
+from dpcheck.reference.numbers import ONE, summed
 from dpcheck.reference.syntax import Block, Tree, named
 from dpcheck.reference.values import (
-    LEFT_OUT,
     Arr,
+    End,
     NotCovered,
     Value,
     Work,
@@ -43,6 +45,14 @@ class Todo:
         self.reads: frozenset[str] = frozenset()
         if tree[0] != "return":
             self.reads = words(tree) | (then.reads if then is not None else frozenset())
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What is to do, and the variables that it reads with their declared sets."""
+
+    todo: Todo | None
+    kept: tuple[tuple[str, Value], ...] = ()
 
 
 MOST_CHOICES = 20
@@ -69,17 +79,19 @@ class Mechanism(runs.Model):
         self.inputs = [part for part in self.body if part[0] in ("input", "public")]
         queries = list(queries_in(self.body))
         self.queries = frozenset(name for name, _, _ in queries)
-        self.offered: dict[str, int] = {}
+        self.offered: dict[Any, int] = {}
         self.fixed = {name: domain for name, domain, how in queries if how}
         self.names = [*(name for _, name, *_ in self.inputs), *self.fixed]
         if queries and ("run" in words(self.body) or len(set(self.names)) < len(self.names)):
             raise NotCovered("an analyst beside `run`, or a query called as an input")
         self.seen: dict[str, Value] = {}
         self._todos: dict[tuple[Tree, int], Todo] = {}
+        self._states: dict[Any, State] = {}
 
     # --- inputs ----------------------------------------------------------------------------
 
-    def every_point(self) -> list[runs.Point]:
+    @cached_property
+    def points(self) -> list[runs.Point]:  # type: ignore[override]
         """Return every value of the inputs; analysts are too many to be listed."""
         if self.queries:
             raise NotCovered("an analyst who chooses")
@@ -158,7 +170,7 @@ class Mechanism(runs.Model):
 
     # --- runs ------------------------------------------------------------------------------
 
-    def start(self, point: runs.Point) -> runs.State:
+    def start(self, point: runs.Point) -> State:
         """Return the state in which a run begins."""
         return self.begun(point, self.analyst(point), is_shown=True)
 
@@ -166,18 +178,18 @@ class Mechanism(runs.Model):
         """Return where a path begins."""
         return None, self.begun(point, self.analyst(point), is_shown=False)
 
-    def begun(self, point: runs.Point, analyst: Value, *, is_shown: bool) -> runs.State:
+    def begun(self, point: runs.Point, analyst: Value, *, is_shown: bool) -> State:
         """Return the state in which a run begins; without an analyst, every choice is made."""
         env = {**self.env(point[: len(self.inputs)]), "query": (0, analyst, is_shown)}
         return self.state(self.before(None, self.body), env)
 
     def after(self, position: runs.Position) -> runs.Law:
         """Return the law of the next position."""
-        return {position: ONE} if isinstance(position, str) else self.ahead(position[1])
+        return {position: ONE} if isinstance(position, End) else self.ahead(position[1])
 
     def atom(self, tree: Tree, position: runs.Position, env: Env) -> bool:
         """Return whether an atom holds at a position."""
-        shown = None if isinstance(position, str) else position[0]
+        shown = None if isinstance(position, End) else position[0]
         return self.is_true(tree, {**env, "output": None if shown is None else self.seen[shown]})
 
     def todo(self, tree: Tree, then: Todo | None) -> Todo:
@@ -193,29 +205,26 @@ class Mechanism(runs.Model):
             then = self.todo(statement, then)
         return then
 
-    def state(self, todo: Todo | None, env: Env) -> runs.State:
-        """Return what is to do with the variables that it reads, and their declared sets."""
+    def state(self, todo: Todo | None, env: Env) -> State:
+        """Return the same object for the same variables of those that are read."""
         reads = todo.reads if todo is not None else ()
-        return todo, tuple(
-            sorted(each for each in env.items() if each[0].removesuffix(" in") in reads)
-        )
+        kept = tuple(sorted(each for each in env.items() if each[0].removesuffix(" in") in reads))
+        return self._states.setdefault((todo, kept), State(todo, kept))
 
-    def transitions(self, state: runs.State) -> runs.Law:
+    def transitions(self, state: State) -> runs.Law:
         """Do one statement."""
-        todo, kept = state
+        todo, env = state.todo, dict(state.kept)
         if todo is None:
-            return {}
-        env = dict(kept)
+            return {runs.Result(End.STOPPED): ONE}
         match todo.tree:
             case ("~" | "prior", place, drawn):
-                following: runs.Law = {}
-                for value, p in self.drawn_law(drawn, env).items():
-                    if value is None or value is LEFT_OUT:
-                        runs.add(following, runs.DIVERGED if value is None else runs.UNKNOWN, p)
-                    else:
-                        then = self.state(todo.then, self.assigned(place, value, env))
-                        runs.add(following, (None, then), p)
-                return following
+
+                def then(value: Value) -> runs.Node:
+                    if isinstance(value, End):
+                        return runs.Result(value)
+                    return self.state(todo.then, self.assigned(place, value, env))
+
+                return summed((then(value), p) for value, p in self.drawn_law(drawn, env).items())
             case ("query", (name, domain), how):
                 return self.asked(name, self.choices(domain, env), how, env, todo.then)
             case ("output", tree):
@@ -223,8 +232,8 @@ class Mechanism(runs.Model):
                 shown = as_text(value)
                 known = self.seen.setdefault(shown, value)
                 assert known == value, "different values are written differently"
-                return {(shown, self.state(todo.then, longer(env))): ONE}
-        return {(None, self.state(*self.done(todo.tree, env, todo))): ONE}
+                return {runs.Result((shown, self.state(todo.then, longer(env)))): ONE}
+        return {self.state(*self.done(todo.tree, env, todo)): ONE}
 
     def done(self, statement: Tree, env: Env, todo: Todo) -> tuple[Todo | None, Env]:
         """Do a statement that neither shows nor draws: return what is to do, and the variables."""
@@ -265,7 +274,7 @@ class Mechanism(runs.Model):
                 return then, env
             case ("run", target):
                 body, inner = self.called(target, env)
-                _, kept = self.state(then, env)
+                kept = self.state(then, env).kept
                 return self.before(self.todo(("return", kept), then), body), inner
             case ("return", kept):
                 return then, dict(kept)
@@ -311,14 +320,14 @@ class Mechanism(runs.Model):
         length, analyst, is_shown = env["query"]
         if how and analyst is not None:
             choices = [[each for n, each in dict(analyst)[name] if n <= length][-1]]
-        found: runs.Law = {}
+        found = []
         for choice in choices:
             text = f"{name} = {as_text(choice)}"
             if not how and self.offered.setdefault(text, len(choices)) != len(choices):
                 raise NotCovered("queries of one name and different sets")
             after = self.state(then, longer(self.assigned(("name", name), choice, env)))
-            runs.add(found, (text if is_shown else None, after), ONE / len(choices))
-        return found
+            found.append((runs.Result((text, after)) if is_shown else after, ONE / len(choices)))
+        return summed(found)
 
     def analyst(self, point: runs.Point) -> Value:
         """Return the choices at a point, with the lengths of histories that they are made after."""
@@ -332,21 +341,23 @@ class Mechanism(runs.Model):
         """The lengths of histories after which runs make each fixed query, the first ones."""
         found: dict[str, list[int]] = {name: [] for name in self.fixed}
         level = {self.begun(point, None, is_shown=True) for point in self.every_input()}
-        seen = set[runs.State]()
+        seen = set[State]()
         for length in count():
-            ahead = set[runs.State]()
+            ahead = set[State]()
             while level:
                 state = level.pop()
-                if state in seen or state[0] is None:
+                if state in seen or state.todo is None:
                     continue
                 seen.add(state)
                 self.work.spend()
-                match state[0].tree:
+                match state.todo.tree:
                     case ("query", (name, _), "fixed") if length not in found[name]:
                         found[name].append(length)
-                for seen_next in self.transitions(state):
-                    if isinstance(seen_next, tuple):
-                        (level if seen_next[0] is None else ahead).add(seen_next[1])
+                for then in self.transitions(state):
+                    if not isinstance(then, runs.Result):
+                        level.add(then)
+                    elif not isinstance(then.value, End):
+                        ahead.add(then.value[1])
             level = ahead
             if not level or max(map(len, found.values())) == MOST_CHOICES:
                 return found
@@ -355,18 +366,17 @@ class Mechanism(runs.Model):
     # --- draws and calls -------------------------------------------------------------------
 
     def drawn_law(self, drawn: Tree, env: Env) -> runs.Law:
-        """Return what is drawn; of a mechanism that is called, its only output, or None."""
+        """Return what is drawn; of a mechanism that is called, its only output, or its end."""
         if drawn[0] not in ("call", "name") or self.scope.of("mechanism", drawn[1]) is None:
             return distribution(drawn, env, self.scope)
         body, inner = self.called(drawn, env)
         start = self.state(self.before(None, body), inner)
-        found: runs.Law = {}
-        for (outputs, status), p in self.row(start, lambda shown: len(shown) < 2).items():
-            if status == runs.CUT or (status == runs.STOPPED and not outputs):
+        found = []
+        for (outputs, end), p in self.row(start, most=1).items():
+            if end is End.CUT or (end is End.STOPPED and not outputs):
                 raise WrongProgram(f"{drawn[1]} does not output exactly once")
-            without = {runs.DIVERGED: None, runs.UNKNOWN: LEFT_OUT}
-            runs.add(found, without[status] if status in without else self.seen[outputs[0]], p)
-        return found
+            found.append((self.seen[outputs[0]] if end is End.STOPPED else end, p))
+        return summed(found)
 
     def called(self, target: Tree, env: Env) -> tuple[Block, Env]:
         """Return the body of a mechanism that is called, with its parameters and inputs."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from math import prod
 from typing import Any
@@ -12,21 +14,20 @@ from typing import Any
 from dpcheck.reference.claims import INFINITE, Question
 from dpcheck.reference.expressions import TESTS, Env, combined, compare, evaluate, unrolled
 from dpcheck.reference.files import Loaded
-from dpcheck.reference.numbers import ZERO, Budget, Number, excess_sign, made
-from dpcheck.reference.runs import DIVERGED, STOPPED, UNKNOWN, Model, Outputs, Point
+from dpcheck.reference.numbers import ONE, ZERO, Budget, Number, excess_sign, made, summed
+from dpcheck.reference.runs import Equations, Law, Model, Node, Point, Result
 from dpcheck.reference.syntax import Tree, named, parsed
 from dpcheck.reference.targets import is_target, target_of
-from dpcheck.reference.values import NotCovered, Value
+from dpcheck.reference.values import End, NotCovered, Value
 
 STEPS = 2_000_000
 """Bounds the statements that are run to derive one violation again."""
 REACHES = [4 << n for n in range(11)]
 """How far from its center noise without bounds is looked at, until bounds decide."""
+FAR = re.compile("[<>] -?[0-9]")
 WORD = re.compile(r'"[^"]*"|[<>] -?\d+|-?[\d/]+|[^\W\d]\w*|.')
 """What an output is written with: symbols, numbers, numbers beyond others, signs."""
-ENDS = ((None,), (DIVERGED,))
-Begun = tuple[str | None, ...]
-"""Outputs, and in the end None or `diverged`; without one, all that begin so."""
+ENDS: dict[Any, End] = {None: End.STOPPED, "diverged": End.DIVERGED}
 
 
 class Contradicted(Exception):
@@ -44,12 +45,10 @@ class Replay:
         loaded.work.steps = STEPS
         self.tree = parsed(self.claim["text"])
         self.at = parsed(self.claim["at"]) if "at" in self.claim else None
-        self.target = target_of(self.claim["target"], loaded)
+        self.runs = target_of(self.claim["target"], loaded)
         self.sides = tuple(side["input"] for side in fields["sides"])
         self.wanted = tuple(self.written(side["probability"]) for side in fields["sides"])
         self.event = [*map(spelled, fields.get("event", []))]
-        texts = (text or "" for each in self.event for text in each)
-        self.far = {text for text in texts if re.search("[<>] -?[0-9]", text)}
 
     def derived(self) -> list[tuple[str, tuple[Number, Number]]]:
         """Return both inputs (or one), and how likely the event is by the text: least and most.
@@ -122,10 +121,10 @@ class Replay:
 
     def _question(self) -> tuple[Question, list[Point]]:
         """Return the claim about the sides of the witness alone, and their points."""
-        points = [self.target.model.point_of(text) for text in self.sides]
+        points = [self.runs[0].point_of(text) for text in self.sides]
         if None in points:
             raise Contradicted(f"the model has no input {self.sides[points.index(None)]}")
-        question = Question(self.target, None, points)
+        question = Question(self.runs, None, points)
         if len(points) == 2:
             s, t = points
             if not question.model.are_neighbors(s, t):
@@ -178,10 +177,10 @@ class Replay:
         for a, b in combinations(self.event, 2):
             asked = [pair for pair in zip(a, b, strict=False) if pair[0] != pair[1]][:1]
             names = {str(text).partition(" = ")[0] for pair in asked for text in pair}
-            if len(names) == 1 and names <= self.target.model.queries:
+            if len(names) == 1 and names <= self.runs[0].queries:
                 raise NotCovered("an event of more than one strategy")
         for reach in REACHES:
-            self.target = target_of(self.claim["target"], self.loaded, reach)
+            self.runs = target_of(self.claim["target"], self.loaded, reach)
             question, points = self._question()
             chances = [self.chance(question.model, point) for point in points]
             for side, (low, high), wanted in zip(self.sides, chances, self.wanted, strict=True):
@@ -193,38 +192,48 @@ class Replay:
         raise NotCovered(f"noise more than {REACHES[-1]:,} from its center")
 
     def chance(self, model: Model, point: Point) -> tuple[Number, Number]:
-        """Return how likely the event is at a point: without, and with, all that is left out.
+        """Return how likely the event is at a point: without, and with, all that is left out."""
+        node, following = self._asked(model, point)
+        law = Equations(following, model.work).results(node)
+        low = law.get(True, ZERO)
+        return low, low + law.get(End.UNKNOWN, ZERO)
 
-        An analyst who adapts makes the choices in it for sure: neither side has another chance.
+    def _asked(self, model: Model, point: Point) -> tuple[Node, Callable[[Node], Law]]:
+        """Return where runs begin, and what follows, until the event or the path is decided."""
+        if self.fields["proof"] == "path":
+            path, env = self.path
+            return model.asked_at(path, point, env), model.decided
+        return (0, frozenset(self.event), model.start(point)), partial(self._follows, model)
+
+    def _follows(self, model: Model, node: Node) -> Law:
+        """Return what follows where so much was shown, as these sequences of the event begin.
+
+        One without an end has happened then. An analyst who adapts makes the choices in it for
+        sure: neither side has another chance.
         """
-
-        def told(output: str) -> str:
-            return next((far for far in self.far if _tells(far, output)), output)
-
-        shown = {each[:-1] if each[-1:] in ENDS else each for each in self.event}
-        begun = {outputs[:n] for outputs in shown for n in range(len(outputs) + 1)}
-        row = model.row(model.start(point), begun.__contains__, told)
-        low = left_out = ZERO
-        for (outputs, status), drawn in row.items():
-            p = drawn * prod(model.offered.get(text, 1) for text in outputs)
-            if any(_begins(each, outputs, status) for each in self.event):
-                low += p
-            elif status == UNKNOWN:
-                left_out += p
-        return low, low + left_out
+        n, begun, state = node
+        if not begun or any(len(each) == n for each in begun):
+            return {Result(bool(begun)): ONE}
+        law = []
+        for seen, p in model.ahead(state).items():
+            shown, then = (seen, None) if isinstance(seen, End) else seen
+            rest = frozenset(each for each in begun if _tells(each[n], shown))
+            node = Result(shown) if shown is End.UNKNOWN else (n + 1, rest, then)
+            law.append((node, p * model.offered.get(shown, 1)))
+        return summed(law)
 
     def _check_parts(self, points: list[Point]) -> None:
         """Compare the laws of the parts of a composition with those in the file."""
-        parts, runs = self.fields["parts"], self.target.runs
+        parts, runs = self.fields["parts"], self.runs
         times = [k for k, part in enumerate(parts) for _ in range(part["times"])]
         if len(times) != len(runs):
             raise Contradicted("a part runs another number of times")
         for model, k in dict.fromkeys(zip(runs, times, strict=True)):
             outputs = parts[k]["outputs"]
             for side, point in enumerate(points, start=2):
-                row, total = self.target.row(model, point), sum(each[side] for each in outputs)
+                row, total = model.whole_row(point), sum(each[side] for each in outputs)
                 for (*shown, end), *weights in outputs:
-                    p = row.get((tuple(shown), end or STOPPED), ZERO)
+                    p = row.get((tuple(shown), ENDS.get(end)), ZERO)
                     written = Fraction(weights[side - 1], total)
                     _same(p, written, "the chance of an output of a part")
 
@@ -249,35 +258,24 @@ class Replay:
         question, points = self._question()
         if question.model.offered:
             raise NotCovered("they are those of a strategy")
-        model, most = question.model, max(map(len, self.event), default=0)
-
-        def happens(point: Point, generator: random.Random) -> bool:
-            if self.fields["proof"] == "path":
-                return model.drawn_truth(*self.path, point, generator)
-            seen = model.drawn(point, generator, most)
-            return any(_begins(each, *seen) for each in self.event)
-
-        generators = [random.Random(f"{seed} {k}") for k, _ in enumerate(points)]
-        sides = list(zip(points, generators, strict=True))
-        return [sum(happens(*side) for _ in range(n)) for side in sides]
+        found = []
+        for k, point in enumerate(points):
+            asked, generator = self._asked(question.model, point), random.Random(f"{seed} {k}")
+            found.append(sum(question.model.drawn(*asked, generator) for _ in range(n)))
+        return found
 
 
-def spelled(written: list[Any]) -> Begun:
+def spelled(written: list[Any]) -> tuple[Any, ...]:
     """Return the outputs of a sequence, in which [output, n] is n times that output in a row."""
     runs = (each if isinstance(each, list) else [each, 1] for each in written)
-    return tuple(output for output, n in runs for _ in range(n))
+    return tuple(ENDS.get(output, output) for output, n in runs for _ in range(n))
 
 
-def _begins(begun: Begun, seen: Outputs, status: str) -> bool:
-    """Return whether a run that was seen is, or begins as, a sequence of the event."""
-    if begun[-1:] in ENDS:
-        return begun[:-1] == seen and status == (begun[-1] or STOPPED)
-    return seen[: len(begun)] == begun
-
-
-def _tells(far: str, shown: str) -> bool:
+def _tells(wanted: str | End, shown: str | End) -> bool:
     """Return whether an output is meant by a text with `> 5` or `< 0` in place of integers."""
-    told, parts = WORD.findall(far), WORD.findall(shown)
+    if isinstance(wanted, End) or isinstance(shown, End) or not FAR.search(wanted):
+        return wanted == shown
+    told, parts = WORD.findall(wanted), WORD.findall(shown)
     return len(told) == len(parts) and all(
         a == b or (a[0] in TESTS and b[-1].isdecimal() and compare(a[0], int(b), int(a[2:])))
         for a, b in zip(told, parts, strict=True)

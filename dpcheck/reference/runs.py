@@ -1,97 +1,88 @@
 """Markov chains: what is seen of their runs, and how likely runs satisfy a path formula.
 
-A mechanism and an explicit chain both say, of a state, how likely it is to show what, or None, and
-be in which state then; at the end of a run that is empty.
+A mechanism and an explicit chain both say, of a state, how likely it is to show what, and be in
+which state then, to go on in silence, or to end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from itertools import combinations
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from dpcheck.reference.expressions import Env, Scope, evaluate
 from dpcheck.reference.formulas import Holds, forever, formula, polarities, progress
-from dpcheck.reference.numbers import ONE, ZERO, Number, quotient, sign
+from dpcheck.reference.numbers import ONE, ZERO, Number, quotient, summed
 from dpcheck.reference.syntax import Tree
-from dpcheck.reference.values import FALSE, TRUE, NotCovered, Sym, Value, Work, WrongProgram
+from dpcheck.reference.values import FALSE, TRUE, End, NotCovered, Sym, Value, Work, WrongProgram
 
-STOPPED, DIVERGED, CUT, UNKNOWN = "stopped", "diverged", "cut", "unknown"
-"""The end of a run; that it goes on forever in silence; that it shows more than is followed; that
-it draws what is left out."""
+
+class Result(NamedTuple):
+    """What is found in the end, in a law of nodes that are next."""
+
+    value: Any
+
+
+MOST_OUTPUTS = 40
+"""Bounds a run of which everything is asked."""
 MOST_DRAWN = 10_000
 """Bounds the steps of a path that is drawn."""
 
 State = Any
-Outputs = tuple[str, ...]
+Node = Any
 Law = dict[Any, Number]
-"""How likely is what: of a row, (outputs, how it ends: stopped, diverged or cut)."""
+"""How likely is what; of a row, (outputs, `End`)."""
 Point = Any
 """An input of a mechanism, or a state of a chain: hashable."""
 Position = Any
-"""Of a path: what was shown last with the state then, or of a chain a state; or how it ended."""
-
-
-def add(law: Law, key: object, p: Number) -> None:
-    """Add a probability to an entry."""
-    if p:
-        known = law.get(key)
-        law[key] = p if known is None else known + p
+"""Of a path: what was shown last with the state then, or of a chain a state; or an `End`."""
 
 
 class Equations:
-    """The law f(s) = results(s) + Σ p f(t) of what results in the end from the node s.
+    """The law of what results in the end, f(s) = Σ p f(t), from the node s.
 
-    parts: returns the results of a node, and p of each next node t. From where nothing can result
-    the result is `DIVERGED`. A node is eliminated when a search in depth leaves it: what remains
-    in its equation are nodes that the search has entered and not left, at last none.
+    following: returns p of each next node t, or `Result`. From where nothing can result the result
+    is `End.DIVERGED`. A node is eliminated when a search in depth leaves it: what remains in its
+    equation are nodes that the search has entered and not left, at last none.
     """
 
-    def __init__(self, parts: Callable[[Any], tuple[Law, Law]], work: Work) -> None:
-        self.parts, self.work = parts, work
-        self.found: dict[Any, tuple[Law, Law]] = {}
+    def __init__(self, following: Callable[[Any], Law], work: Work) -> None:
+        self.following, self.work = following, work
+        self.found: dict[Node, Law] = {}
 
-    def results(self, start: State) -> Law:
+    def results(self, start: Node) -> Law:
         """Return the law of what results from a node."""
-        entered: dict[State, tuple[Law, Law]] = {}
+        entered: dict[Node, Law] = {}
         pending = [start]
         try:
             while pending:
                 node = pending.pop()
                 if node in entered:
-                    self.found[node] = self._eliminated(node, *entered.pop(node))
-                elif node not in self.found:
+                    self.found[node] = self._eliminated(node, entered.pop(node))
+                elif node not in self.found and not isinstance(node, Result):
                     self.work.spend()
-                    entered[node] = self.parts(node)
-                    pending += [node, *(t for t in entered[node][1] if t not in entered)]
+                    entered[node] = self.following(node)
+                    pending += [node, *(t for t in entered[node] if t not in entered)]
         except BaseException:
             self.found.clear()  # equations are left in which nodes occur that were not
             raise
-        if self.found[start][1]:
-            self.found[start] = self._eliminated(None, *self.found[start])
-        return self.found[start][0]
+        self.found[start] = self._eliminated(None, self.found[start])
+        return {result.value: p for result, p in self.found[start].items()}
 
-    def _eliminated(self, node: State, results: Law, nodes: Law) -> tuple[Law, Law]:
+    def _eliminated(self, node: Node, law: Law) -> Law:
         """Return an equation in which the node and those that were left do not occur any more."""
-        results, nodes = dict(results), dict(nodes)
-        while known := [t for t in nodes if t in self.found]:
-            for t in known:
-                p, (further, others) = nodes.pop(t), self.found[t]
-                if p == 1 and not others:  # the only one: both have one law
-                    return further, {}
-                for key, q in further.items():
-                    add(results, key, p * q)
-                for other, q in others.items():
-                    add(nodes, other, p * q)
-        leaves = ONE - nodes.pop(node, ZERO)
-        if sign(leaves) == 0:
-            return {DIVERGED: ONE}, {}
-        if sign(leaves - 1):
-            results, nodes = (
-                {key: quotient(p, leaves) for key, p in law.items()} for law in (results, nodes)
+        while not self.found.keys().isdisjoint(law):
+            law = summed(
+                (other, p * q)
+                for t, p in law.items()
+                for other, q in self.found.get(t, {t: ONE}).items()
             )
-        return results, nodes
+        stays = law.pop(node, ZERO)
+        if stays == 1:
+            return {Result(End.DIVERGED): ONE}
+        return {key: quotient(p, 1 - stays) for key, p in law.items()} if stays else law
 
 
 class Model:
@@ -99,14 +90,16 @@ class Model:
 
     A path formula is about the positions of a path; one without an end stays at its last one.
     An analyst may make `queries`; choices by one who adapts are draws of so many as are `offered`.
-    Each kind says: of a point its text, the names that formulas read there (`env`), the state in
-    which a run begins (`start`), and where a path does (`first`); the law of (what is shown, the
-    state then) from a state, and of the position after another; whether an atom holds at one.
+    Each kind says: of a point its text, and the point of a text; the names that formulas read there
+    (`env`), the state in which a run begins (`start`), and where a path does (`first`); the law of
+    the next state, or `Result` of an `End` or (what is shown, the state then), and of the position
+    after another; whether an atom holds at one.
     """
 
-    every_point: Callable[[], list[Point]]
+    points: list[Point]
     are_neighbors: Callable[[Point, Point], bool]
     text_of: Callable[[Point], str]
+    point_of: Callable[[str], Point | None]
     env: Callable[[Point], Env]
     start: Callable[[Point], State]
     transitions: Callable[[State], Law]
@@ -114,22 +107,19 @@ class Model:
     after: Callable[[Position], Law]
     atom: Callable[[Tree, Position, Env], bool]
     queries: frozenset[str] = frozenset()
-    offered: dict[str, int] = {}  # noqa: RUF012 - a mechanism has its own
+    offered: dict[Any, int] = {}  # noqa: RUF012 - a mechanism has its own
 
     def __init__(self, scope: Scope, work: Work) -> None:
         self.scope, self.work = scope, work
-        self._next_shown = Equations(self._next, work)
-        self._weights: dict[Any, tuple[list[Any], list[float]]] = {}
+        self._shown = Equations(self.transitions, work)
+        self._rows: dict[Point, Law] = {}
+        self._weights: dict[Node, tuple[list[Node], list[float]]] = {}
         self._chances: dict[Any, Number] = {}
 
     @cached_property
-    def points(self) -> list[Point]:
-        """All inputs, or initial states."""
-        return self.every_point()
-
-    def point_of(self, text: str) -> Point | None:
-        """Return the input, or state, that is written so."""
-        return next((point for point in self.points if self.text_of(point) == text), None)
+    def pairs(self) -> list[tuple[Point, Point]]:
+        """The neighbors among all points."""
+        return [pair for pair in combinations(self.points, 2) if self.are_neighbors(*pair)]
 
     def value(self, tree: Tree, env: Env) -> Value:
         """Return the value of an expression."""
@@ -137,106 +127,84 @@ class Model:
 
     # --- what is seen ----------------------------------------------------------------------
 
-    def _next(self, state: State) -> tuple[Law, Law]:
-        """Return what is shown next, and the states that come next in silence."""
-        following = self.transitions(state)
-        silent = {key[1]: p for key, p in following.items() if key[0] is None}
-        results = {key: p for key, p in following.items() if key[0] is not None}
-        return (results, silent) if following else ({STOPPED: ONE}, {})
-
     def ahead(self, state: State) -> Law:
         """Return the law of what is shown next with the state then, or of how it ends."""
-        return self._next_shown.results(state)
+        return self._shown.results(state)
 
-    def row(
-        self, start: State, goes_on: Callable[[Outputs], bool], told: Callable[[str], str] = str
-    ) -> Law:
-        """Return what runs from a state show, as it is told; they are cut where that ends."""
-        row: Law = {}
-        shown_by: dict[Outputs, Law] = {(): {start: ONE}}
-        while shown_by:
-            outputs, states = shown_by.popitem()
-            self.work.spend(len(states))
-            for state, p in states.items():
-                for seen, q in self.ahead(state).items():
-                    if isinstance(seen, str):
-                        add(row, (outputs, seen), p * q)
-                    elif goes_on(shown := (*outputs, told(seen[0]))):
-                        add(shown_by.setdefault(shown, {}), seen[1], p * q)
-                    else:
-                        add(row, (outputs, CUT), p * q)
-        return row
+    def row(self, start: State, most: int) -> Law:
+        """Return what runs from a state show; they are cut behind so many outputs."""
 
-    def drawn(self, point: Point, generator: Random, most: int) -> tuple[Outputs, str]:
-        """Draw what a run shows, output by output; it is cut behind so many."""
-        state, shown = self.start(point), list[str]()
-        while len(shown) < most:
-            seen = self._drawn_from(state, self.ahead, generator)
-            if isinstance(seen, str):
-                return tuple(shown), seen
-            output, state = seen
-            shown.append(output)
-        return tuple(shown), CUT
+        def following(node: Node) -> Law:
+            outputs, state = node
+            if len(outputs) > most:
+                return {Result((outputs[:most], End.CUT)): ONE}
+            law: Law = {}
+            for seen, p in self.ahead(state).items():
+                is_end = isinstance(seen, End)
+                law[Result((outputs, seen)) if is_end else ((*outputs, seen[0]), seen[1])] = p
+            return law
 
-    def _drawn_from(self, node: Any, law_of: Callable[[Any], Law], generator: Random) -> Any:  # noqa: ANN401 - any key of a law
-        """Draw from the law of a node, which is kept."""
-        if node not in self._weights:
-            law = law_of(node)
-            if UNKNOWN in law:
-                raise NotCovered("noise without bounds")
-            self._weights[node] = list(law), [float(p) for p in law.values()]
-        return generator.choices(*self._weights[node])[0]
+        return Equations(following, self.work).results(((), start))
+
+    def whole_row(self, point: Point) -> Law:
+        """Return what runs from a point show, which must have an end."""
+        if point not in self._rows:
+            row = self.row(self.start(point), MOST_OUTPUTS)
+            if any(end is End.CUT for _, end in row):
+                raise NotCovered(f"runs of more than {MOST_OUTPUTS} outputs")
+            self._rows[point] = row
+        return self._rows[point]
+
+    def drawn(self, node: Node, following: Callable[[Node], Law], generator: Random) -> Any:  # noqa: ANN401 - any result
+        """Draw what results from a node, step by step; laws are kept."""
+        for _ in range(MOST_DRAWN):
+            if node not in self._weights:
+                law = following(node)
+                if Result(End.UNKNOWN) in law:
+                    raise NotCovered("noise without bounds")
+                self._weights[node] = list(law), [float(p) for p in law.values()]
+            (node,) = generator.choices(*self._weights[node])
+            if isinstance(node, Result):
+                return node.value
+        raise NotCovered(f"a path is not decided in {MOST_DRAWN:,} steps")
 
     # --- path formulas ---------------------------------------------------------------------
 
-    def chance(self, path: Tree, point: Point, env: Env) -> Number:
-        """Return the probability of the runs of a point that satisfy a path formula.
+    def asked_at(self, path: Tree, point: Point, env: Env) -> Node:
+        """Return where a path begins, with what must hold from there on."""
+        return self.first(point), formula(path, {**self.env(point), **env}, self.scope)
 
-        By equations over positions of a path, and what must hold from each of them on.
-        """
-        key = path, point, tuple(env.items())
-        if key not in self._chances:
-            f = formula(path, {**self.env(point), **env}, self.scope)
-            law = Equations(self._decided, self.work).results((self.first(point), f))
-            found = law.get(True, ZERO)
-            if DIVERGED in law:  # what is never decided is false if it waits, true if it fears
-                signs = polarities(f)
-                if len(signs) == 2:
-                    raise NotCovered("what happens infinitely often in a cycle")
-                found += law[DIVERGED] if False in signs else 0
-            self._chances[key] = found
-        return self._chances[key]
-
-    def drawn_truth(self, path: Tree, env: Env, point: Point, generator: Random) -> bool:
-        """Draw a path, step by step, until a formula is decided."""
-
-        def following(node: Any) -> Law:  # noqa: ANN401 - as equations have them
-            decided, nodes = self._decided(node)
-            return decided or nodes
-
-        node = self.first(point), formula(path, {**self.env(point), **env}, self.scope)
-        for _ in range(MOST_DRAWN):
-            node = self._drawn_from(node, following, generator)
-            if isinstance(node, bool):
-                return node
-        raise NotCovered(f"a path is not decided in {MOST_DRAWN:,} steps")
-
-    def _decided(self, node: tuple[Position, Any]) -> tuple[Law, Law]:
+    def decided(self, node: Node) -> Law:
         """Return whether a formula holds from a position on, or what must hold from the next."""
         position, wanted = node
         rest = progress(wanted, self.holds_at(position))
-        if isinstance(rest, bool):
-            return {rest: ONE}, {}
-        following = self.after(position)
-        if following.keys() == {position}:
-            return {forever(rest, self.holds_at(position)): ONE}, {}
-        return {}, {(then, rest): p for then, p in following.items()}
+        if not isinstance(rest, bool):
+            following = self.after(position)
+            if following.keys() != {position}:
+                return {(then, rest): p for then, p in following.items()}
+            rest = forever(rest, self.holds_at(position))
+        return {Result(rest): ONE}
+
+    def chance(self, path: Tree, point: Point, env: Env) -> Number:
+        """Return the probability of the runs of a point that satisfy a path formula."""
+        key = path, point, tuple(env.items())
+        if key not in self._chances:
+            node = self.asked_at(path, point, env)
+            law = Equations(self.decided, self.work).results(node)
+            found = law.get(True, ZERO)
+            if End.DIVERGED in law:  # what is never decided is false if it waits, true if it fears
+                signs = polarities(node[1])
+                if len(signs) == 2:
+                    raise NotCovered("what happens infinitely often in a cycle")
+                found += law[End.DIVERGED] if False in signs else 0
+            self._chances[key] = found
+        return self._chances[key]
 
     def holds_at(self, position: Position) -> Holds:
         """Return what decides atoms there."""
-        ends = {("name", STOPPED), ("name", DIVERGED)}
+        ends = {("name", end.value): end for end in (End.STOPPED, End.DIVERGED)}
         return lambda tree, env: (
-            bool(position == tree[1]) if tree in ends else self.atom(tree, position, env)
+            position == ends[tree] if tree in ends else self.atom(tree, position, env)
         )
 
     def is_true(self, tree: Tree, env: Env) -> bool:

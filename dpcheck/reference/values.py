@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
 from typing import Any
 
@@ -44,8 +45,16 @@ class Sym(str):
 
 
 TRUE, FALSE = Sym("true"), Sym("false")
-LEFT_OUT = object()
-"""What noise without bounds draws that is farther from its center than is looked at."""
+
+
+class End(Enum):
+    """How a run ends, or what is drawn for one that does not.
+
+    That it goes on forever in silence; that it shows more than is followed; that it draws noise
+    without bounds that is farther from its center than is looked at.
+    """
+
+    STOPPED, DIVERGED, CUT, UNKNOWN = "stopped", "diverged", "cut", "unknown"
 
 
 @dataclass(frozen=True)

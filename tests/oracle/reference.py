@@ -6,9 +6,10 @@ from dpcheck.reference.expressions import Scope
 from dpcheck.reference.files import QUESTIONS, Loaded
 from dpcheck.reference.syntax import parsed
 from dpcheck.reference.targets import target_of
-from dpcheck.reference.values import NotCovered, Work, WrongProgram
+from dpcheck.reference.values import End, NotCovered, Work, WrongProgram
 
 STEPS = 3_000_000
+STOPPED, DIVERGED = End.STOPPED.value, End.DIVERGED.value
 
 
 class Program:
@@ -17,7 +18,7 @@ class Program:
     def __init__(self, text, target="m"):
         items = [item for item in parsed(text, "file") if item[0] not in QUESTIONS]
         self.loaded = Loaded(Scope(items, {}), {}, work=Work(STEPS))
-        self.model = target_of(target, self.loaded).model
+        (self.model,) = target_of(target, self.loaded)
         self.inputs = self.model.points
 
     @property
@@ -34,8 +35,8 @@ class Program:
 
     def rows(self, most=10**6):
         """Return {(outputs, status): probability} of each input."""
-        starts = map(self.model.start, self.inputs)
-        return [self.model.row(each, lambda outputs: len(outputs) <= most) for each in starts]
+        rows = [self.model.row(self.model.start(each), most) for each in self.inputs]
+        return [{(outputs, end.value): p for (outputs, end), p in row.items()} for row in rows]
 
     def chances(self, path):
         """Return the probability of a path formula from each input."""

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcheck.reference import distributions
-from dpcheck.reference.runs import DIVERGED, STOPPED
 from tests.oracle import privacy
-from tests.oracle.reference import Program
+from tests.oracle.reference import DIVERGED, STOPPED, Program
 
 HALF = Fraction(1, 2)
 

@@ -11,10 +11,9 @@ from dpcheck.reference.chains import Chain
 from dpcheck.reference.distributions import noise
 from dpcheck.reference.expressions import Scope, evaluate
 from dpcheck.reference.numbers import Budget, Exp, excess_sign, exp_bounds, sign
-from dpcheck.reference.runs import DIVERGED, STOPPED
 from dpcheck.reference.syntax import parsed
 from dpcheck.reference.values import WrongProgram, as_text
-from tests.oracle.reference import Program
+from tests.oracle.reference import DIVERGED, STOPPED, Program
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 

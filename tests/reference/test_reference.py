@@ -18,10 +18,9 @@ from dpcheck.reference import Contradicted, NotCovered, Replay, answer, load
 from dpcheck.reference import replay as replay_module
 from dpcheck.reference.numbers import Budget, Exp, excess_sign, quotient, sign
 from dpcheck.reference.replay import _tells
-from dpcheck.reference.runs import UNKNOWN
 from dpcheck.reference.syntax import Parser, named, parsed
 from dpcheck.reference.targets import target_of
-from dpcheck.reference.values import WrongProgram
+from dpcheck.reference.values import End, WrongProgram
 from tests.chains import built_chain, chain_rows, initial_pairs
 from tests.explore import test_unbounded_programs as unbounded
 from tests.oracle.programs import Writer, program
@@ -458,13 +457,13 @@ def test_a_mistake_in_one_clause_is_not_hidden_by_another():
 def test_noise_without_bounds_has_the_chances_of_the_chain_within_what_is_left_out(seed):
     text = unbounded.Writer(seed, "unbounded").program()
     exact = dpcheck.loads(text).target("m").output_distributions()
-    model = target_of("m", Program(text).loaded, reach=5).model
+    (model,) = target_of("m", Program(text).loaded, reach=5)
     for point in model.points:
         chances = exact[model.text_of(point)]
         low, left_out = dict.fromkeys(chances, Fraction(0)), Fraction(0)
-        for (outputs, status), p in model.row(model.start(point), lambda _: True).items():
+        for (outputs, status), p in model.row(model.start(point), 9).items():
             shown = ", ".join(outputs) or "(no output)"
-            if status == UNKNOWN:
+            if status is End.UNKNOWN:
                 left_out += p
             else:
                 low[next((far for far in low if _tells(far, shown)), shown)] += p

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from dpcheck.check.values.amounts import bounds_amount
-from dpcheck.check.values.verdicts import Amount, Ending, OutputSequence, Phrase, ShownEvent
+from dpcheck.check.values.verdicts import Amount, OutputSequence, Phrase, ShownEvent
 from dpcheck.diagnostics import commands
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.exact.number import ball, number
 from dpcheck.pipeline.sources.files import os_reason
 from dpcheck.reference import Contradicted, Loaded, NotCovered, Replay, WrongProgram, load
 from dpcheck.reference.numbers import Exp, Number
+from dpcheck.reference.values import End
 from dpcheck.report.evidence import Drawn, OnlyVerified, Replayed
 from dpcheck.verify import verify
 
@@ -77,10 +78,9 @@ def _event(fields: dict[str, Any], event: Sequence[tuple[Any, ...]]) -> ShownEve
     """Return the event of a witness; a formula is in the claim."""
     if fields["proof"] == "sum":
         return Phrase.of(f"the scores of the outputs add up to at least {fields['least']}")
-    endings: dict[str | None, Ending] = {None: "stopped", "diverged": "diverged"}
     return tuple(
-        OutputSequence(each[:-1], endings[each[-1]])
-        if each and each[-1] in endings
+        OutputSequence(each[:-1], "diverged" if each[-1] is End.DIVERGED else "stopped")
+        if each and isinstance(each[-1], End)
         else OutputSequence(each, "goes on")
         for each in event
     )
