@@ -11,8 +11,9 @@ from dpcheck.reference.chains import Chain
 from dpcheck.reference.distributions import noise
 from dpcheck.reference.expressions import Scope, evaluate
 from dpcheck.reference.numbers import Budget, Exp, excess_sign, exp_bounds, sign
+from dpcheck.reference.runs import Equations, Result
 from dpcheck.reference.syntax import parsed
-from dpcheck.reference.values import WrongProgram, as_text
+from dpcheck.reference.values import Work, WrongProgram, as_text
 from tests.oracle.reference import DIVERGED, STOPPED, Program
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
@@ -324,3 +325,19 @@ def test_an_import_stays_below_the_root(tmp_path):
     with pytest.raises(WrongProgram, match="out of the root"):
         load(tmp_path / "a" / "m.dpm", tmp_path / "a")
     assert load(tmp_path / "a" / "m.dpm", tmp_path).scope.of("mechanism", "one") is not None
+
+
+def test_equations_forget_what_a_mistake_left_half_done():
+    laws = {"a": {"c": HALF, "b": HALF}, "b": {"a": 1}, "c": {Result("end"): 1}}
+    mistakes = ["c"]
+
+    def following(node):
+        if node in mistakes:
+            mistakes.remove(node)
+            raise WrongProgram
+        return dict(laws[node])
+
+    equations = Equations(following, Work())
+    with pytest.raises(WrongProgram):
+        equations.results("a")
+    assert equations.results("b") == {"end": 1}
