@@ -23,7 +23,6 @@ from dpcheck.pipeline.claims.explorations import Explorations
 from dpcheck.pipeline.claims.outcomes import (
     Ready,
     decided,
-    explored_part,
     made_ready,
     outcome_of,
 )
@@ -205,7 +204,7 @@ def _explained(
         is_window=ready.whole is not None,
         detail=detail,
     )
-    subject = replace(subject, parts=[*_parts_alone(ready, subject, limits)])
+    subject = replace(subject, parts=[*_parts_alone(ready, subject)])
     found, whole = explain(subject, outcome), ready.explored.whole
     if found is not None and found.others is not None and whole is not None:
         # Of each block those pairs were kept that exceed the budget most.
@@ -233,17 +232,13 @@ def _at_value(tight: Tight, answer: Answer, known: AllValues) -> Tight:
     return replace(tight, text=Phrase.of("".join(asks), lead, *tight.text.parts))
 
 
-def _parts_alone(
-    ready: Ready, subject: Subject, limits: Limits
-) -> Iterator[tuple[Subject, int, int]]:
+def _parts_alone(ready: Ready, subject: Subject) -> Iterator[tuple[Subject, int, int]]:
     """Yield the parts of an arrangement, each as the subject of the claim."""
-    check = ready.check
-    for part, (chain, distance, times) in zip(check.parts, ready.parts, strict=True):
-        alone = subject
-        if part.target is not check.parts[0].target:
-            explored = explored_part(check, part.target, ready.explorations, limits)
-            alone = replace(subject, target=part.target, explored=explored, chain=chain)
-        yield alone, distance, times
+    for part, number in zip(ready.check.parts, ready.numbers, strict=True):
+        alone, own = subject, ready.sources[number]
+        if number > 0:
+            alone = replace(subject, target=part.target, explored=own.explored, chain=own.chain)
+        yield alone, part.distance, part.times
 
 
 def _asked(ready: Ready, limits: Limits, claim: QuantityValue) -> Amount | None:

@@ -767,6 +767,12 @@ def test_claims_do_not_compute_what_is_no_polynomial_of_a_shown_number(claim):
 
 def test_a_claim_that_is_told_less_has_a_witness_on_the_chain_it_is_about(tmp_path):
     text = """
+mechanism fresh {
+  input q[1..2] in 0..2
+  adjacent l1(q, q') <= 1
+  a ~ geometric(q[1], 1/2) unbounded
+  output a
+}
 mechanism m {
   input q[1..2] in 0..2
   adjacent l1(q, q') <= 1
@@ -777,11 +783,12 @@ mechanism m {
 check m: dp(ln(3/2))
 check m: dp(ln(3/2), 1/100)
 check compose(m, 2): dp(ln 3)
+check compose(fresh, m): dp(ln 3, 1/1000)
 """
     report = check_text(text, "--witness", str(tmp_path))
-    assert verdicts(report) == ["violated"] * 3
+    assert verdicts(report) == ["violated"] * 4
     found = sorted(tmp_path.iterdir())
-    assert len(found) == 3
+    assert len(found) == 4
     for witness in found:
         assert called("verify", witness).returncode == 0
 
@@ -847,6 +854,37 @@ def test_a_profile_of_numbers_chosen_has_the_exact_delta_but_for_what_is_told_be
             for i, j in NEIGHBORS
         )
         assert known <= true + Fraction(1, 2**150) <= known + gap + Fraction(1, 2**149)
+
+
+PARTS = """
+mechanism fresh {
+  input q[1..2] in 0..1  adjacent l1(q, q') <= 1
+  a ~ geometric(q[1], 1/2) unbounded  output a
+}
+mechanism best {
+  input q[1..2] in 0..1  adjacent l1(q, q') <= 1
+  a ~ geometric(q[1], 1/2) unbounded  b ~ geometric(q[2], 1/2) unbounded  output max(a, b)
+}
+mechanism worst {
+  input q[1..2] in 0..1  adjacent l1(q, q') <= 1
+  a ~ geometric(q[1], 1/4) unbounded  b ~ geometric(q[2], 1/8) unbounded  output min(a, b, 1)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "parts", [["fresh", "best"], ["best", "worst"], ["worst", "best"], ["fresh", "worst", "best"]]
+)
+@pytest.mark.parametrize("quantity", ["epsilon", "delta(ln 2)", "delta(ln(5/4))"])
+def test_numbers_chosen_may_be_shown_by_any_part_of_a_composition(parts, quantity):
+    """Only the first could: `compose(fresh, best)` was undecided."""
+    runs = "  ".join(f"run {part}(q = q)" for part in parts)
+    both = f"mechanism m {{ input q[1..2] in 0..1  adjacent l1(q, q') <= 1  {runs} }}"
+    claims = f"compute compose({', '.join(parts)}): {quantity}\ncompute m: {quantity}"
+    composed, run = check_text(f"{PARTS}{both}\n{claims}")["results"]
+    values = [float(each["value"]["decimal"]) for each in (composed, run)]
+    assert isclose(*values, rel_tol=1e-13)
+    assert "exact" in composed["value"]
 
 
 def test_the_greatest_belief_after_numbers_chosen_is_a_limit():

@@ -135,7 +135,7 @@ def outcome_everywhere(check: ResolvedCheck, limits: Limits) -> tuple[Outcome, R
         outcome, ready = outcome_of(asked, own)
         shown.append((outcome, ready))
         if check.for_all is not None:  # it is shown at a value, and what is lost at the stand-in
-            ready = without_kinds(asked, own)
+            ready = without_kinds(asked)
         is_decided = not isinstance(outcome.verdict, Undecided)
         worst = cache(partial(_worst, size, ready, own)) if is_decided else lambda: None
         return Seen(size, outcome, worst)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from dpcheck.chain.chain import Chain
@@ -15,15 +15,15 @@ from dpcheck.diagnostics.runs import RunMistake
 from dpcheck.exact import Param
 from dpcheck.explore import Explored, MistakesFound
 from dpcheck.explore.explored import with_less_told
-from dpcheck.explore.tails.tails import WindowTooSmall
+from dpcheck.explore.tails.tails import Window, WindowTooSmall
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic.claims import Claim, ForAll, QuantityClaim, QuantityValue
-from dpcheck.model.program import Target
 from dpcheck.model.values import Value, value_text
 from dpcheck.pipeline.claims.explorations import Explorations, measures_of
 from dpcheck.pipeline.claims.shown_numbers import (
+    Told,
     decided_between,
-    is_told_in_kinds,
+    told_in_kinds,
     undecided_beyond,
     wider_window,
 )
@@ -41,37 +41,86 @@ MAX_WIDENED = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Ready:
-    """A claim with the chain it is about; `parts` are those of an arrangement.
-
-    `truths` is what was computed so far of formulas on the chain. Of a claim about infinitely many
-    inputs, `whole`, it is a window.
-    """
+class Source:
+    """A chain that a claim is about, labelled, and the claim that it was explored for."""
 
     check: ResolvedCheck
     explored: Explored
     chain: Chain
-    parts: Sequence[tuple[Chain, int, int]]
+
+    def telling(self, told: Told) -> Source:
+        """Return the chain where so much is told of shown numbers beyond the window."""
+        window = self.explored.window
+        if told == "kinds" or window is None or len(window.ratios) < 2:
+            return self
+        chain = with_less_told(self.explored, self.chain, keeps_far=told == "far")
+        return replace(self, explored=self.explored.told_less(chain), chain=chain)
+
+
+@dataclass(frozen=True, eq=False)
+class Ready:
+    """A claim with the chains it is about; of an arrangement these have numbers in `parts`.
+
+    `truths` is what was computed so far of formulas on the first. Of a claim about infinitely many
+    inputs, `whole`, it is a window.
+    """
+
+    check: ResolvedCheck
+    sources: Sequence[Source]
+    numbers: Sequence[int]
     explorations: Explorations
     truths: Truths
     whole: ResolvedCheck | None = None
+
+    @property
+    def explored(self) -> Explored:
+        """How the first chain was explored."""
+        return self.sources[0].explored
+
+    @property
+    def chain(self) -> Chain:
+        """The first chain."""
+        return self.sources[0].chain
+
+    @property
+    def parts(self) -> list[tuple[Chain, int, int]]:
+        """The parts of an arrangement: the chain of each, its distance, and how often it runs."""
+        pairs = zip(self.check.parts, self.numbers, strict=True)
+        return [(self.sources[k].chain, part.distance, part.times) for part, k in pairs]
 
     @property
     def measures(self) -> Measures:
         """The numbers that the claim measures."""
         return measures_of(self.explored, self.check, self.chain.n_states)
 
+    @property
+    def in_kinds(self) -> list[Explored]:
+        """Those on which the outcome may depend on how much is told of shown numbers."""
+        return told_in_kinds([source.explored for source in self.sources], self.check.claim)
+
     def asking(self, claim: Claim) -> Ready:
         """Return another claim about the same chain."""
         return replace(self, check=replace(self.check, claim=claim))
+
+    def telling(self, told: Told) -> Ready:
+        """Return the claim where an adversary is told so much of shown numbers."""
+        sources = [source.telling(told) for source in self.sources]
+        if sources[0].chain is self.chain:
+            return replace(self, sources=sources)
+        return replace(self, sources=sources, truths=Truths(sources[0].chain, self.truths.limits))
 
 
 def made_ready(check: ResolvedCheck, explorations: Explorations, limits: Limits) -> Ready:
     """Return a claim with its chain, labelled; raises `MistakesFound` or `LimitReached`."""
     check = explorations.closed(check, limits)
-    explored, chain = explorations.labelled(check, limits)
-    parts = _parts(check, chain, explorations, limits)
-    return Ready(check, explored, chain, parts, explorations, Truths(chain, limits))
+    sources = [Source(check, *explorations.labelled(check, limits))]
+    targets = list({id(part.target): part.target for part in check.parts}.values())
+    for target in targets[1:]:
+        own = replace(check, target=target, kept_inputs=())
+        explored = explorations.explored(own, limits)
+        sources.append(Source(own, explored, explored.chain))
+    numbers = [targets.index(part.target) for part in check.parts]
+    return Ready(check, sources, numbers, explorations, Truths(sources[0].chain, limits))
 
 
 def outcome_of(ready: Ready, limits: Limits) -> tuple[Outcome, Ready]:
@@ -118,7 +167,8 @@ def _at_once(ready: Ready, for_all: ForAll, single: _SingleValues, limits: Limit
 
     check = ready.check
 
-    def decide_on(ready: Ready, chain: Chain, claim: Claim) -> Outcome:
+    def decide_on(ready: Ready, claim: Claim) -> Outcome:
+        chain = ready.chain
         for _, distance, _ in ready.parts:  # one, of a group: compositions are refused
             chain = at_distance(chain, distance, limits)
         return decide_for_all(
@@ -128,9 +178,9 @@ def _at_once(ready: Ready, for_all: ForAll, single: _SingleValues, limits: Limit
             limits=limits,
         )
 
-    if is_told_in_kinds(ready.explored, check.claim):
+    if ready.in_kinds:
         return _told_in_kinds(ready, decide_on, limits)[0]
-    outcome = decide_on(ready, ready.chain, check.claim)
+    outcome = decide_on(ready, check.claim)
     verdict = outcome.verdict
     assert not isinstance(verdict, Undecided) or verdict.limit is not NOT_SHOWN, verdict
     return outcome
@@ -196,46 +246,51 @@ def decided(ready: Ready, limits: Limits) -> tuple[Outcome, Ready]:
     check = ready.check
     if check.leaves_out is not None:
         return nothing_asked(check.kind, check.leaves_out), ready
-    if not is_told_in_kinds(ready.explored, check.claim):
+    if not ready.in_kinds:
         return _decided_with_memory(ready, limits)
     return _told_in_kinds(ready, partial(_decided_on, limits=limits), limits)
 
 
 def _told_in_kinds(
-    ready: Ready, decide_on: Callable[[Ready, Chain, Claim], Outcome], limits: Limits
+    ready: Ready, decide_on: Callable[[Ready, Claim], Outcome], limits: Limits
 ) -> tuple[Outcome, Ready]:
     """Return the outcome in a window beyond which it is alike for all shown numbers."""
     check = ready.check
     param = None if check.for_all is None else check.for_all.param
+
+    def decide(told: Told, claim: Claim) -> Outcome:
+        return decide_on(ready.telling(told), claim)
+
     while True:
-        wider = wider_window(ready.explored, check.claim, is_for_all=param is not None)
-        found = decided_between(
-            *(ready.explored, ready.chain, check.claim, partial(decide_on, ready)),
-            is_last=wider is None,
-            param=param,
-        )
+        shown, wider = ready.in_kinds, [*_wider(ready)]
+        found = decided_between(shown, check.claim, decide, is_last=not wider, param=param)
         if found is not None:
             outcome, told = found
-            if told is ready.chain:
-                return outcome, ready
-            parts = [(told if own is ready.chain else own, far, n) for own, far, n in ready.parts]
-            explored, truths = ready.explored.told_less(told), Truths(told, limits)
-            return outcome, replace(
-                ready, explored=explored, chain=told, parts=parts, truths=truths
-            )
-        if wider is None:
-            raise undecided_beyond(ready.explored, param)
-        ready.explorations.widen(check, wider)
+            return outcome, ready.telling(told)
+        if not wider:
+            raise undecided_beyond(shown[0], param)
+        for source, window in wider:
+            ready.explorations.widen(source.check, window)
         ready = made_ready(check, ready.explorations, limits)
+
+
+def _wider(ready: Ready) -> Iterator[tuple[Source, Window]]:
+    """Yield the chains that may have a wider window, each with the next one."""
+    is_for_all, shown = ready.check.for_all is not None, ready.in_kinds
+    for source in ready.sources:
+        if source.explored in shown:
+            window = wider_window(source.explored, ready.check.claim, is_for_all=is_for_all)
+            if window is not None:
+                yield source, window
 
 
 def _decided_with_memory(ready: Ready, limits: Limits) -> tuple[Outcome, Ready]:
     """Return the outcome, in a window beyond which it is the same for all hidden numbers."""
     check, explorations = ready.check, ready.explorations
     for n_tried in range(MAX_WIDENED + 1):
-        ready = without_kinds(ready, limits)
+        ready = without_kinds(ready)
         try:
-            outcome = _decided_on(ready, ready.chain, check.claim, limits)
+            outcome = _decided_on(ready, check.claim, limits)
         except WindowTooSmall as found:
             explorations.widen(check, found.window)
         else:
@@ -251,51 +306,23 @@ def _decided_with_memory(ready: Ready, limits: Limits) -> tuple[Outcome, Ready]:
     raise LimitReached(TOO_FAR)
 
 
-def without_kinds(ready: Ready, limits: Limits) -> Ready:
+def without_kinds(ready: Ready) -> Ready:
     """Return a claim with outputs that exist: formulas never tell kinds of shown numbers apart."""
-    window = ready.explored.window
-    if window is None or len(window.ratios) < 2 or ready.parts:
-        return ready
-    told = with_less_told(ready.explored, ready.chain, keeps_far=False)
-    return replace(ready, chain=told, truths=Truths(told, limits))
+    return ready if ready.check.parts else ready.telling("less")
 
 
-def _decided_on(ready: Ready, chain: Chain, claim: Claim, limits: Limits) -> Outcome:
-    """Return the outcome of a claim on a chain, in place of the one that is ready."""
-    check = ready.check
-    measures = measures_of(ready.explored, check, chain.n_states)
-    if not ready.parts:
-        known = ready.truths if chain is ready.chain else None
+def _decided_on(ready: Ready, claim: Claim, limits: Limits) -> Outcome:
+    """Return the outcome of a claim on the chains that are ready."""
+    check, chain = ready.check, ready.chain
+    if not check.parts:
+        known, measures = ready.truths, ready.measures
         return decide(chain, claim, at=check.at, limits=limits, measures=measures, truths=known)
     return decide_arranged(
-        [(chain if own is ready.chain else own, far, n) for own, far, n in ready.parts],
+        ready.parts,
         [part.target.title for part in check.parts],
         claim,
         at=check.at,
         span=check.span,
         limits=limits,
-        measures=measures,
+        measures=ready.measures,
     )
-
-
-def _parts(
-    check: ResolvedCheck, first: Chain, explorations: Explorations, limits: Limits
-) -> list[tuple[Chain, int, int]]:
-    """Return the chain, distance and number of runs of every part; `first` is the first's chain."""
-    found = []
-    for part in check.parts:
-        chain = first
-        if part.target is not check.parts[0].target:
-            explored = explored_part(check, part.target, explorations, limits)
-            if is_told_in_kinds(explored, check.claim):
-                raise undecided_beyond(explored)
-            chain = explored.chain
-        found.append((chain, part.distance, part.times))
-    return found
-
-
-def explored_part(
-    check: ResolvedCheck, target: Target, explorations: Explorations, limits: Limits
-) -> Explored:
-    """Return the chain of a part of an arrangement that is not the first."""
-    return explorations.explored(replace(check, target=target, kept_inputs=()), limits)

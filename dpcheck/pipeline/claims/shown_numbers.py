@@ -11,14 +11,13 @@ every window lies between both: all ratios count for a Rényi divergence, howeve
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
 
-from dpcheck.chain.chain import Chain
 from dpcheck.check.values import verdicts
 from dpcheck.check.values.verdicts import Outcome, Undecided, Value
 from dpcheck.exact import Param
 from dpcheck.explore import Explored
-from dpcheck.explore.explored import with_less_told
 from dpcheck.explore.tails.tails import Window
 from dpcheck.limits import LimitReached, too_large
 from dpcheck.logic import claims
@@ -34,64 +33,66 @@ _OF_ALL_LOSSES = frozenset({"renyi", "zcdp", "profile", "losses", "tradeoff"})
 
 _NOT_OF_LOSSES = claims.PathProbability | claims.LeastError | claims.Expectation
 
-Decide = Callable[[Chain, claims.Claim], Outcome]
+Told = Literal["less", "far", "kinds"]
+"""What is told of shown numbers: that they are beyond, if they are far, too, or of which kind."""
+
+Decide = Callable[[Told, claims.Claim], Outcome]
 
 
-def is_told_in_kinds(explored: Explored, claim: claims.Claim) -> bool:
-    """Return whether a claim's outcome may depend on how much is told of shown numbers."""
+def told_in_kinds(explored: Iterable[Explored], claim: claims.Claim) -> list[Explored]:
+    """Return those on which a claim's outcome may depend on how much is told of shown numbers."""
     quantities = () if isinstance(claim, claims.QuantityComparison) else claims.quantities_of(claim)
     if isinstance(claim, claims.FormulaClaim) or any(
         isinstance(q, _NOT_OF_LOSSES) for q in quantities
     ):
-        return False
-    return explored.window is not None and len(explored.window.ratios) > 1
+        return []
+    return [each for each in explored if each.window is not None and len(each.window.ratios) > 1]
 
 
 def decided_between(
-    explored: Explored,
-    chain: Chain,
+    shown: Sequence[Explored],
     claim: claims.Claim,
     decide: Decide,
     *,
     is_last: bool,
     param: Param | None = None,
-) -> tuple[Outcome, Chain] | None:
-    """Return the outcome of a claim and the chain it is about; None if a wider window is needed.
+) -> tuple[Outcome, Told] | None:
+    """Return the outcome of a claim and what is told then; None if a wider window is needed.
 
     A violated `dp` is shown by an event of real outputs, not of kinds: a wider window has one. In
     the last window, where there may be none, kinds have to do. For all values of a parameter one
     of them is shown by itself.
     """
-    assert explored.window is not None, "numbers are shown"
     if isinstance(claim, claims.QuantityComparison):
-        return _compared(explored, chain, claim, decide, is_last=is_last)
-    if not explored.has_sure_kinds:
+        return _compared(shown, claim, decide, is_last=is_last)
+    if not all(each.has_sure_kinds for each in shown):
         return None
-    outcome, told = decide(chain, claim), with_less_told(explored, chain, keeps_far=False)
+    outcome = decide("kinds", claim)
     if isinstance(outcome.verdict, Undecided) and outcome.all_values is None:
-        return replace(outcome, verdict=_undecided(decide(told, claim), outcome.verdict)), told
+        less = decide("less", claim)
+        return replace(outcome, verdict=_undecided(less, outcome.verdict)), "less"
     if isinstance(claim, claims.PrivacyClaim) and isinstance(outcome.verdict, verdicts.Holds):
-        return replace(outcome, beside=()), chain  # the pair that comes closest if more is told
-    less = decide(told, claim)
+        return replace(outcome, beside=()), "kinds"  # the pair that comes closest if more is told
+    less = decide("less", claim)
     if _are_alike(outcome, less) and not _may_rise_and_fall(claim):
         half = _half(claim, outcome)
-        if half is None or _are_alike(decide(chain, half), decide(told, half)):
-            return less, told
-    exact = _of_an_end(explored, chain, claim, outcome, decide, is_last=is_last)
+        if half is None or _are_alike(decide("kinds", half), decide("less", half)):
+            return less, "less"
+    exact = _of_an_end(shown, claim, outcome, decide, is_last=is_last)
     if exact is not None:
-        return exact, chain
+        return exact, "kinds"
     if _may_rise_and_fall(claim):
         return None
     if outcome.all_values is not None:
         from dpcheck.check.all_values.piecewise import between_for_all
 
-        limit = undecided_beyond(explored, param).limit
+        limit = undecided_beyond(shown[0], param).limit
         between = between_for_all(claim, less, outcome, limit) if is_last else None
     else:
         from dpcheck.check.quantities.between import between_outcomes
 
         between = between_outcomes(claim, less, outcome, may_be_wide=is_last)
-    return None if between is None else (between, told)
+    return None if between is None else (between, "less")
 
 
 def _undecided(less: Outcome, verdict: Undecided) -> Undecided:
@@ -111,8 +112,7 @@ def _undecided(less: Outcome, verdict: Undecided) -> Undecided:
 
 
 def _of_an_end(
-    explored: Explored,
-    chain: Chain,
+    shown: Sequence[Explored],
     claim: claims.Claim,
     outcome: Outcome,
     decide: Decide,
@@ -120,7 +120,6 @@ def _of_an_end(
     is_last: bool,
 ) -> Outcome | None:
     """Return the outcome where a pure ε comes from the far end of all values, or the near one."""
-    assert explored.window is not None, "numbers are shown"
     is_dp = isinstance(claim, claims.PrivacyClaim)
     may_be_shown = is_dp and outcome.all_values is None and not is_last
     of_ratios = {"posterior_max", "posterior_min"}
@@ -128,47 +127,39 @@ def _of_an_end(
     if not is_pure or may_be_shown:
         return None
     if not is_dp:
-        low, high = explored.window.shown
+        low, high = _ends(shown[0])
         what = "a limit of" if _words(claim) else "a supremum over"
         text = f"{what} numbers beyond {low}..{high}, which no output need attain"
         outcome = replace(outcome, beside=(*outcome.beside, verdicts.Beside(text)))
-    return outcome if _comes_from_an_end(explored, chain, claim, decide) else None
+    return outcome if _comes_from_an_end(shown, claim, decide) else None
 
 
-def _comes_from_an_end(
-    explored: Explored, chain: Chain, claim: claims.Claim, decide: Decide
-) -> bool:
+def _comes_from_an_end(shown: Sequence[Explored], claim: claims.Claim, decide: Decide) -> bool:
     """Return whether ε is the same if a number beyond the window is known to be far, or near."""
-    if explored.window is not None and len(explored.window.ratios) == 2:
+    if all(each.window is not None and len(each.window.ratios) == 2 for each in shown):
         return True
     asked = claims.QuantityValue(claims.TightEpsilon(0, claim.span), claim.span)
-    less = decide(with_less_told(explored, chain, keeps_far=True), asked)
-    return _are_alike(decide(chain, asked), less)
+    return _are_alike(decide("kinds", asked), decide("far", asked))
 
 
 def _compared(
-    explored: Explored,
-    chain: Chain,
-    claim: claims.QuantityComparison,
-    decide: Decide,
-    *,
-    is_last: bool,
-) -> tuple[Outcome, Chain] | None:
+    shown: Sequence[Explored], claim: claims.QuantityComparison, decide: Decide, *, is_last: bool
+) -> tuple[Outcome, Told] | None:
     """Return the outcome of a comparison of two quantities by what is known of each."""
     from dpcheck.check.quantities.decide_quantity import decide_comparison
 
     sides: list[Outcome] = []
     for quantity in (claim.left, claim.right):
         asked = claims.QuantityValue(quantity, claim.span)
-        if is_told_in_kinds(explored, asked):
-            found = decided_between(explored, chain, asked, decide, is_last=is_last)
+        if told_in_kinds(shown, asked):
+            found = decided_between(shown, asked, decide, is_last=is_last)
             if found is None:
                 return None
             sides.append(found[0])
         else:
-            sides.append(decide(chain, asked))
+            sides.append(decide("kinds", asked))
     outcomes = iter(sides)
-    return decide_comparison(claim, lambda _: next(outcomes)), chain
+    return decide_comparison(claim, lambda _: next(outcomes)), "kinds"
 
 
 def _half(claim: claims.Claim, outcome: Outcome) -> claims.QuantityClaim | None:
@@ -183,8 +174,7 @@ def _half(claim: claims.Claim, outcome: Outcome) -> claims.QuantityClaim | None:
 
 def undecided_beyond(explored: Explored, param: Param | None = None) -> LimitReached:
     """Return that no window was wide enough, for all values of a parameter where there is one."""
-    assert explored.window is not None, "numbers are shown"
-    low, high = explored.window.shown
+    low, high = _ends(explored)
     instead = "`dp(ε)` or `epsilon`"
     if param is not None:
         instead = f"a value: `-D {param.name}={param.simplest.str()}`"
@@ -192,6 +182,11 @@ def undecided_beyond(explored: Explored, param: Param | None = None) -> LimitRea
         f"how much is told of numbers shown beyond {low}..{high} still matters",
         f"{instead}, or output `clamp(..., {low}, {high})`",
     )
+
+
+def _ends(explored: Explored) -> tuple[int, int]:
+    assert explored.window is not None, "numbers are shown"
+    return explored.window.shown
 
 
 def wider_window(
