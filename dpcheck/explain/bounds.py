@@ -38,10 +38,13 @@ def outside(
     relations: Sequence[Relation],
     known: Mapping[int, Extended],
     name: Callable[[int], str],
+    *,
+    is_all: bool = True,
 ) -> Outside:
-    """Return which states are outside of some bounds, `known` are all values with their states.
+    """Return which states are outside of some bounds, `known` are their values by states.
 
-    `name` are the states as people see them. At least one is outside.
+    `name` are the states as people see them; not all inputs are among them unless `is_all`. At
+    least one is outside.
     """
     failing = {state: wanted for state in known if (wanted := _wanted(relations, known[state]))}
     first, (comparison, bound) = next(iter(failing.items()))
@@ -53,7 +56,8 @@ def outside(
     told = bound_amount(known[worst]), _WANTED[comparison], number_amount(bound)
     remarks = [Remark("from", Phrase.of(f"{name(worst)}: ", *told))]
     if len(known) > 1:
-        remarks.append(Remark("inputs", _inputs(known, set(failing), name)))
+        among = f"{len(known):,}" if is_all else f"the {len(known):,} looked at"
+        remarks.append(Remark("inputs", _inputs(known, set(failing), name, among)))
     tight = Tight(_bound(word, relations, list(known.values())))
     return Outside(worst, bound, "outside" if wants_more else "inside", tuple(remarks), tight)
 
@@ -63,11 +67,13 @@ def _wanted(relations: Sequence[Relation], value: Extended) -> Relation | None:
     return next((each for each in relations if not holds(each[0], order(value, each[1]))), None)
 
 
-def _inputs(known: Mapping[int, Extended], lost: set[int], name: Callable[[int], str]) -> Phrase:
+def _inputs(
+    known: Mapping[int, Extended], lost: set[int], name: Callable[[int], str], among: str
+) -> Phrase:
     """Return how many inputs fail and which values some of them, and some others, have."""
     bad = [state for state in known if state in lost]
     good = [state for state in known if state not in lost]
-    parts: list[PhrasePart] = [f"{len(bad):,} of {len(known):,} fail: "]
+    parts: list[PhrasePart] = [f"{len(bad):,} of {among} fail: "]
     for k, state in enumerate(bad[:_INPUTS_NAMED]):
         parts += [", " * (k > 0) + f"{name(state)} (", bare(known[state]), ")"]
     if len(bad) > _INPUTS_NAMED:

@@ -68,6 +68,8 @@ def explain(subject: Subject, outcome: verdicts.Outcome) -> Explanation | None:
         reason = ONE_SIDED * is_one_sided
         tight = subject.part("tight", lambda: asked_tight(subject, epsilon, delta, reason))
         made = replace(made, tight=tight)
+    elif subject.is_window:
+        made = replace(made, tight=None)  # it is that of the inputs looked at
     if subject.detail != "full":
         made = made.in_short
     if subject.detail == "none":

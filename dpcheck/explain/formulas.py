@@ -116,7 +116,9 @@ def _private(subject: Subject, formula: f.Private, failing: IntArray) -> Explana
         run=run,
         inner=inner,
         tight=tight,
-        others=Others(len(gaps), n_pairs, True) if n_pairs > 1 else None,
+        others=Others(len(gaps), n_pairs, True, is_window=subject.is_window)
+        if n_pairs > 1
+        else None,
     )
 
 
@@ -249,7 +251,7 @@ def _outside(
 ) -> Outside:
     """Return which of the selected states are outside of bounds, by the values that they have."""
     known = dict(zip(subject.selected.tolist(), values, strict=True))
-    return outside(word, relations, known, subject.chain.state_text)
+    return outside(word, relations, known, subject.chain.state_text, is_all=not subject.is_window)
 
 
 # --- disjunctions --------------------------------------------------------------------------

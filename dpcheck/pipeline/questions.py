@@ -201,7 +201,7 @@ def _explained(
         *(check.claim, check.at, check.target, ready.explored, ready.chain),
         *(ready.truths, limits, (), ready.measures, outcome.value),
         ask=partial(_asked, ready, limits),
-        is_window=ready.whole is not None,
+        is_window=(ready.whole or ready.of_analysts) is not None,
         detail=detail,
     )
     subject = replace(subject, parts=[*_parts_alone(ready, subject)])
@@ -243,6 +243,10 @@ def _parts_alone(ready: Ready, subject: Subject) -> Iterator[tuple[Subject, int,
 
 def _asked(ready: Ready, limits: Limits, claim: QuantityValue) -> Amount | None:
     """Return a quantity of the target that a claim is about; None where it has none."""
+    if ready.of_analysts is not None:
+        from dpcheck.pipeline.claims.analysts import outcome_over_analysts
+
+        return outcome_over_analysts(replace(ready.of_analysts, claim=claim), limits)[0].value
     if ready.whole is None:
         asked = replace(ready.check, claim=claim)  # of all that is told, not of less
         return decided(made_ready(asked, ready.explorations, limits), limits)[0].value

@@ -97,7 +97,9 @@ def amount_object(amount: Amount) -> dict[str, object]:
     return {**made, "decimal": amount.decimal}
 
 
-def number_text(amount: Amount, longest: int = LONGEST_IN_TABLE) -> str:
+def number_text(
+    amount: Amount, longest: int = LONGEST_IN_TABLE, digits: int = _DIGITS_SHOWN
+) -> str:
     """Return an exact number where it is short, as in a table's cell, else a decimal.
 
     >>> number_text(Amount("3/4", "0.75"))
@@ -107,10 +109,10 @@ def number_text(amount: Amount, longest: int = LONGEST_IN_TABLE) -> str:
     """
     if len(amount.exact) <= longest and not _is_interval(amount):
         return amount.exact
-    return amount.decimal if amount.decimal == "inf" else f"≈ {_rounded(amount.decimal)}"
+    return amount.decimal if amount.decimal == "inf" else f"≈ {_rounded(amount.decimal, digits)}"
 
 
-def readable(amount: Amount, longest: int = 24) -> str:
+def readable(amount: Amount, longest: int = 24, digits: int = _DIGITS_SHOWN) -> str:
     """Return an amount exactly with its decimal, or as a decimal alone where the text is longer.
 
     >>> third = Amount("1/3", "0.33333333333333333")
@@ -119,7 +121,7 @@ def readable(amount: Amount, longest: int = 24) -> str:
     """
     is_decimal = amount.exact == amount.decimal and len(amount.exact) < 10
     is_short = is_decimal or len(amount.exact) <= longest
-    return amount_text(amount) if is_short else number_text(amount, 0)
+    return amount_text(amount, digits) if is_short else number_text(amount, 0, digits)
 
 
 def shortened(text: str) -> str:
@@ -160,7 +162,7 @@ def phrase_text(phrase: Phrase, written: Callable[[Amount], str] | None = None) 
     if written is not None:
         return phrase.written(partial(_part_text, written=written))
     amounts = [part for part in phrase.parts if isinstance(part, Amount)]
-    digits = _digits_apart([amount for amount in amounts if amount.param is None])
+    digits = digits_apart([amount for amount in amounts if amount.param is None])
     text = phrase_text(phrase, partial(amount_text, digits=digits or _ALL_DIGITS))
     return text if digits else f"{text} {_ALIKE}"
 
@@ -182,14 +184,14 @@ def _fact(sides: Sides) -> str:
 
     Of values that no decimal at hand tells apart only this is said.
     """
-    digits = _digits_apart([sides.left, sides.right])
+    digits = digits_apart([sides.left, sides.right])
     if digits is None:
         return f"      {_ALIKE}"
     left, right = (_rounded(each.decimal, digits) for each in (sides.left, sides.right))
     return "" if left == right else f"      {left} {OPPOSITE[sides.comparison]} {right}"
 
 
-def _digits_apart(amounts: Sequence[Amount]) -> int | None:
+def digits_apart(amounts: Sequence[Amount]) -> int | None:
     """Return how many digits tell different numbers apart; None where there are not so many."""
     n_different = len({each.exact for each in amounts})
     for digits in range(_DIGITS_SHOWN, _ALL_DIGITS + 1):

@@ -276,3 +276,28 @@ def test_an_inner_bound_that_is_false_at_the_end_shows_no_output_there(tmp_path)
     (found,) = explained(text, tmp_path)
     (inner,) = (str(each.text) for each in found.remarks if each.label == "inner")
     assert re.fullmatch(r".* is false after (true|false) at the end from x = [01]: 0", inner)
+
+
+ANALYSTS = """mechanism m {
+  input x in {0, 1}
+  adjacent all
+  while true {
+    query c in {low, high} fixed
+    y ~ if c = high then {x: 3/4, 1 - x: 1/4} else {0: 1/2, 1: 1/2}
+    output y
+  }
+}
+"""
+
+
+def test_what_few_analysts_show_is_no_bound_for_all(tmp_path):
+    """After low, then high, the chance is 3/8: analysts who ask the same twice have 1/4 at most."""
+    path = "[ X output = 1 & X X output = 0 ]"
+    first, more, private = explained(
+        f"{ANALYSTS}check m: P<=1/10 {path}\ncheck m: P<=3/10 {path}\ncheck m: D{{1/10}} {path}\n",
+        tmp_path,
+    )
+    (looked_at,) = [str(each.text) for each in first.remarks if each.label == "inputs"]
+    assert looked_at.startswith("4 of the 4 looked at fail: x = 0, c = [low] (1/4)")
+    assert (first.tight, more.tight, private.tight) == (None, None, None)
+    assert private.others.is_window

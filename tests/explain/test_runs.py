@@ -283,3 +283,29 @@ def test_a_run_that_keeps_to_the_budget_gives_way_to_one_that_does_not(tmp_path,
     call(["check", str(tmp_path / "m.dpm")])
     told = "a run        the most probable one from the left whose ratio is not allowed,"
     assert told in capsys.readouterr().out
+
+
+def test_a_round_of_an_endless_stream_reads_its_own_cell(tmp_path):
+    """The variable `q[i]` of a round has no place in the neighbors, `q[2]` has."""
+    text = """mechanism m {
+      input q[1..] in integers
+      adjacent linf(q, q') <= 1
+      for i in 1.. {
+        y ~ geometric(q[i], 1/2) unbounded
+        if y >= 1 { output top } else { output bot }
+      }
+    }
+    """
+    (each,) = explained(f"{text}check m: dp(ln 3)\n", tmp_path)
+    names = {difference.name for difference in each.neighbors.differences}
+    read = {difference.name for step in each.run.steps for difference in step.reads}
+    assert read == names != set()
+
+
+def test_a_ratio_has_digits_that_tell_it_from_what_is_allowed(tmp_path, capsys):
+    law = "{0: 1/3 + x*(1/3 + 1/10^9), 1: 2/3 - x*(1/3 + 1/10^9)}"
+    body = f"input x in 0..1\n adjacent all\n y ~ {law}\n output y"
+    (tmp_path / "m.dpm").write_text(f"mechanism m {{ {body} }}\ncheck m: dp(ln 2)\n", "utf-8")
+    call(["check", str(tmp_path / "m.dpm")])
+    told = capsys.readouterr().out
+    assert "ratio 2000000000/999999997 ≈ 2.00000001, allowed 2" in " ".join(told.split())

@@ -277,10 +277,11 @@ def false_comparison(
 ) -> verdicts.Counterexample:
     """Return that a quantity is this, or not less or more, so that a comparison is false.
 
-    The requirement says both: `ε <= 1, but ε = ln(3)`.
+    The requirement says both: `epsilon <= 1, but it is ln(3)`.
     """
     bound = bound_amount(claim.bound)
-    said = f"{name} {claim.comparison} ", bound, f", but {name} {relation} ", value
+    known = {"=": "", ">=": "at least ", "<=": "at most "}.get(relation, f"{relation} ")
+    said = f"{name} {claim.comparison} ", bound, f", but it is {known}", value
     return verdicts.Counterexample(
         states, (), (), verdicts.Phrase.of(*said), verdicts.Sides(value, claim.comparison, bound)
     )

@@ -27,7 +27,7 @@ from dpcheck.explore.values.evaluate import Frame
 from dpcheck.limits import Limits
 from dpcheck.model import program
 from dpcheck.model.evaluation import evaluate, truth
-from dpcheck.model.expressions import reads
+from dpcheck.model.expressions import Var, reads
 from dpcheck.model.offers import shown_text
 from dpcheck.model.values import ArrayValue, Value, value_key
 from dpcheck.records import dataclass, field, replace
@@ -153,6 +153,20 @@ class ProgramRuns:
         """Return the variables that a draw's distribution, or an output, reads."""
         return self._known(place.node, place.environment)
 
+    def told(self, place: Place) -> Environment:
+        """Return what is read there by the names for people."""
+        return self._told(self.known(place), place.written)
+
+    def _told(self, known: Environment, written: Mapping[str, int]) -> Environment:
+        """Return values by names; what a round reads of a stream, `q[i]`, is the cell of that."""
+        nodes = {name: self.nodes[written[name]] for name in known if name.endswith("[i]")}
+        return {
+            made.value.name
+            if isinstance(made := nodes.get(name), program.Assign) and isinstance(made.value, Var)
+            else name: value
+            for name, value in known.items()
+        }
+
     def _known(self, node: int, environment: Environment) -> Environment:
         """Return the variables that a node reads."""
         if node not in self._read:
@@ -276,7 +290,8 @@ class ProgramRuns:
                     return Place(node, known, tuple(branches), written)
                 case program.Branch() as branch:
                     is_true = truth(branch.condition, known)
-                    branches.append((node, is_true, self._known(node, known)))
+                    read = self._told(self._known(node, known), written)
+                    branches.append((node, is_true, read))
                     node = branch.then if is_true else branch.orelse
                     continue
                 case program.Assign() as made:

@@ -282,7 +282,7 @@ def _priced(
             note, read = _parting(subject, runs, left, right)
             made, right = replace(made, reads=read, note=note), None
         elif begin[1] is None and made.kind == "draw":
-            made = replace(made, reads=_different(runs.known(left)))
+            made = replace(made, reads=_different(runs.told(left)))
         elif right is not None:
             made = _step(runs, made, (step, own), left, right)
             is_over = made.factor is not None and made.factor.exact == "inf"
@@ -333,14 +333,14 @@ def _step(
     runs: ProgramRuns, made: RunStep, steps: tuple[Step, Step], left: Place, right: Place
 ) -> RunStep:
     """Return a step of the left's run at a place where the right is as well."""
-    reads, (step, own) = _different(runs.known(left), runs.known(right)), steps
+    reads, (step, own) = _different(runs.told(left), runs.told(right)), steps
     if isinstance(runs.nodes[step.node], program.Output):
         there = shown_text(runs.shown(right))
         if there == made.value:
             return made
         lines = {name: Line.of(runs.nodes[node].span) for name, node in left.written.items()}
         lines = {name: line for name, line in lines.items() if line != made.line}
-        reads = _different(runs.known(left), runs.known(right), lines)
+        reads = _different(runs.told(left), runs.told(right), lines)
         infinite = factor_amount(1, 0)
         return replace(made, reads=reads, factor=infinite, right_value=there)
     nothing: tuple[None, Number] = None, 0

@@ -99,6 +99,7 @@ def outcome_over_analysts(check: ResolvedCheck, limits: Limits) -> tuple[Outcome
     for one in _steady(check, limits) if _is_refuted_by_one(check.claim) else ():
         outcome, ready = _of_one(one, limits)
         if isinstance(outcome.verdict, Violated):
+            ready = replace(ready, of_analysts=check)
             return replace(outcome, beside=(*outcome.beside, Beside(AGAIN))), ready
     if check.for_all is not None:
         raise LimitReached(open_queries.UNBOUNDED)

@@ -62,7 +62,7 @@ class Ready:
     """A claim with the chains it is about; of an arrangement these have numbers in `parts`.
 
     `truths` is what was computed so far of formulas on the first. Of a claim about infinitely many
-    inputs, `whole`, it is a window.
+    inputs, `whole`, it is a window; of one about all analysts, `of_analysts`, about some of them.
     """
 
     check: ResolvedCheck
@@ -71,6 +71,7 @@ class Ready:
     explorations: Explorations
     truths: Truths
     whole: ResolvedCheck | None = None
+    of_analysts: ResolvedCheck | None = None
 
     @property
     def explored(self) -> Explored:

@@ -190,9 +190,11 @@ def _probabilities(failing: explanation.Inequality, left: Amount) -> str:
         if failing.q is None:
             return p
         text = f"{p} against {notation.readable(failing.q, longest)}"
-        told = [] if failing.ratio is None else [f"ratio {notation.readable(failing.ratio)}"]
+        both = [each for each in (failing.ratio, failing.allowed) if each is not None]
+        readable = partial(notation.readable, digits=notation.digits_apart(both) or 17)
+        told = [] if failing.ratio is None else [f"ratio {readable(failing.ratio)}"]
         if failing.allowed is not None:
-            told.append(f"allowed {notation.readable(failing.allowed, growth)}")
+            told.append(f"allowed {readable(failing.allowed, growth)}")
             if failing.slack is not None and failing.slack.exact != "0":
                 told[-1] += f" and delta {notation.number_text(failing.slack, notation.LONGEST)}"
         return f"{text}: {', '.join(told)}" if told else text
