@@ -97,7 +97,8 @@ def checked(paths: Sequence[str], options: Options, report: Report) -> int:
     if summary.is_interrupted:
         say("interrupted; the results above are complete as far as they go")
         return signals.status()
-    return summary.exit_status or (0 if all(has_written) else CANNOT_WRITE)
+    is_lost = not all(has_written) and not summary.crashes
+    return CANNOT_WRITE if is_lost else summary.exit_status
 
 
 def cache_directory(named: str | None = None) -> Path:

@@ -178,6 +178,11 @@ def test_links_in_a_circle_cost_no_other_file_of_a_directory(tmp_path):
     assert [path.real.name for path in paths] == ["a.dpm", "nothing.dpm"]
     assert [(m.code, m.file) for m in mistakes] == [("DP006", str(tmp_path / "loop.dpm"))]
     assert isinstance(read_source(paths[1].shown, paths[1].real), CannotRead)
+    alone = [
+        str(tmp_path / name) for name in ("loop.dpm", "lost.dpm")
+    ]  # named, they are there, too
+    paths_of_two, mistakes_of_two = model_paths(alone)
+    assert ([path.real for path in paths_of_two], mistakes_of_two) == ([paths[1].real], mistakes)
 
 
 def test_a_directory_of_nothing_but_circles_says_so(tmp_path):

@@ -231,7 +231,7 @@ def test_several_formats_are_written_at_once_and_replace_only_their_own(checkout
     assert "violated" in (checkout / "a.txt").read_text("utf-8")
     model = (checkout / "a.dpm").read_bytes()
     for form in (*forms, "text"):
-        assert run(["check", "a.dpm", "--output", f"{form}=a.dpm"]) == 1
+        assert run(["check", "a.dpm", "--output", f"{form}=a.dpm"]) == 2
         assert "DP011" in capsys.readouterr().err
         assert (checkout / "a.dpm").read_bytes() == model
 
@@ -270,5 +270,9 @@ def test_an_output_that_cannot_be_written_is_no_success(checkout, capsys):
     (checkout / "a.dpm").write_text(SURVEY + "check survey: dp(ln 3)\n", "utf-8")
     assert run(["check", "a.dpm", "--output", "sarif=no/such/a.sarif"]) == 2
     assert "DP012" in capsys.readouterr().err
+    (checkout / "b.dpm").write_text(SURVEY + "check survey: dp(0)\n", "utf-8")
+    assert run(["check", "b.dpm"]) == 1
+    assert run(["check", "b.dpm", "--output", "sarif=no/such/b.sarif"]) == 2
+    assert run(["check", "b.dpm", "--max-states", "1", "--witness", "a.dpm"]) == 2
     assert run(["check", "a.dpm", "--output", "sarif"]) == 2
     assert "FORMAT=FILE" in capsys.readouterr().err

@@ -89,7 +89,7 @@ def _named_by(argument: str) -> list[ModelPath | Mistake]:
     try:
         if path.is_dir():
             return _files_below(path) or [NoModels(None, argument)]
-        if path.exists():
+        if path.exists() or path.is_symlink():
             return [_where_it_leads(argument, path, _root_of_file(path))]
     except (OSError, ValueError, RuntimeError) as error:
         return [CannotRead(None, argument, os_reason(error))]
@@ -107,15 +107,9 @@ def _files_below(directory: Path) -> list[ModelPath | Mistake]:
     for folder, folders, files in os.walk(directory, onerror=refused):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         names = [name for name in sorted(files) if name.endswith(SUFFIX) and name[0] != "."]
-        found.extend(_file_below(Path(folder) / name, root) for name in names)
+        paths = [Path(folder) / name for name in names]
+        found.extend(_where_it_leads(str(path), path, root) for path in paths)
     return found
-
-
-def _file_below(file: Path, root: Path) -> ModelPath | Mistake:
-    try:
-        return _where_it_leads(str(file), file, root)
-    except (OSError, RuntimeError):  # Python 3.13 has no `RuntimeError` for circles any more
-        return CannotRead(None, str(file), "its symbolic links lead in a circle")
 
 
 def _root_of_file(path: Path) -> Path:
@@ -125,7 +119,10 @@ def _root_of_file(path: Path) -> Path:
 
 def _where_it_leads(shown: str, path: Path, root: Path) -> ModelPath | Mistake:
     """Return the file that a path names; links may lead only to models below the root."""
-    real = path.resolve()
+    try:
+        real = path.resolve()
+    except (OSError, RuntimeError):  # Python 3.13 has no `RuntimeError` for circles any more
+        return CannotRead(None, shown, "its symbolic links lead in a circle")
     if path.is_symlink():
         is_model = real.suffix == SUFFIX and real.is_relative_to(root)
         if not is_model or is_hidden(real, path.parent.resolve()):
