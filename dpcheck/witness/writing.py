@@ -16,7 +16,6 @@ from flint import fmpz
 from dpcheck import exact
 from dpcheck.chain.chain import Chain
 from dpcheck.check.values.verdicts import Ending
-from dpcheck.exact.factors import multiplicity
 from dpcheck.model.postorder import postorder
 from dpcheck.records import dataclass
 
@@ -27,10 +26,9 @@ MAX_BYTES = 16_000_000
 """Bounds a file, which `verify` reads as a whole."""
 MAX_EXPONENT = 500_000
 """`verify` compares powers of e up to twice that: those of weights come to that of a budget."""
-LONG = 10**50
-"""Numbers from here on are written as products."""
-MAX_BASE, MAX_POWER = 1_000, 10**5
-"""Bounds the powers in a product: `verify` refuses higher ones."""
+LONG, LONGEST, PRIMES = 10**50, 1 << 99_999, 168
+"""Numbers between are written as products of so many primes, below 1,000, and a rest: `verify`
+refuses powers of six digits."""
 
 Fields = dict[str, Any]
 Row = tuple[exact.Whole, list[tuple[exact.Whole, int | None, str | None]]]
@@ -218,22 +216,15 @@ def _polynomials(value: object) -> Iterator[exact.ExpPolynomial]:
 
 
 def _rational(over: int, under: int) -> str:
-    """Return a fraction; where that is shorter, one of many digits as powers of small numbers.
+    """Return a fraction; one of many digits as powers of small primes, where that is shorter.
 
     Chances of a hundred equal steps are such products.
     """
     plain = str(over) if under == 1 else f"{over}/{under}"
-    if over <= 0 or max(over, under) < LONG:
+    if over <= 0 or not LONG <= max(over, under) < LONGEST:
         return plain
-    powers = []
-    for n, sign in ((over, ""), (under, "-")):
-        rest = fmpz(n)
-        for base in range(2, MAX_BASE):
-            k, divided = multiplicity(rest, fmpz(base))
-            if 0 < k < MAX_POWER:
-                powers.append(f"{base}^{sign}{k}")
-                rest = divided
-        powers += [f"{rest}^{sign}1"] * (rest != 1)
+    powers = [f"{p}^{k}" for p, k in fmpz(over).factor(PRIMES)]
+    powers += [f"{p}^-{k}" for p, k in fmpz(under).factor(PRIMES)]
     return min("*".join(powers), plain, key=len)
 
 

@@ -309,3 +309,28 @@ def test_a_ratio_has_digits_that_tell_it_from_what_is_allowed(tmp_path, capsys):
     call(["check", str(tmp_path / "m.dpm")])
     told = capsys.readouterr().out
     assert "ratio 2000000000/999999997 ≈ 2.00000001, allowed 2" in " ".join(told.split())
+
+
+def test_the_right_s_own_draws_stand_beside_a_run_only_where_they_exceed_the_budget(tmp_path):
+    """Two ways of 1/4 lead to 1 from x = 1, from x = 0 one of 3/10, which neither exceeds."""
+    text = """mechanism m {
+      input x in 0..1
+      adjacent all
+      y ~ if x = 1 then {1: 1/4, 2: 1/4, 3: 1/2} else {0: 3/10, 3: 7/10}
+      if y < 3 { output 1 } else { output 0 }
+    }
+    """
+    (each,) = explained(f"{text}check m: dp(ln(3/2))\n", tmp_path)
+    (draw,) = [step for step in each.run.steps if step.kind == "draw"]
+    assert (draw.value, draw.right_value, draw.right.exact) == ("1", "", "0")
+    assert [step.value for step in each.run.elsewhere if step.kind == "draw"] == ["0"]
+    assert each.run.share.exact == "1/2"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_run_shown_keeps_to_the_budget(seed, tmp_path):
+    rng = seeded(seed)
+    for _ in range(4):
+        for each in explained(random_model(rng) + "check m: dp(ln(3/2))\n", tmp_path):
+            left, right = is_priced(each.run)
+            assert left > Fraction(3, 2) * right or each.run.elsewhere

@@ -249,13 +249,16 @@ class ProgramRuns:
         """Return where a step leads on the other input, and its ratio; None, 0 if nowhere."""
         if at.there is None or at.there.node != step.node:
             return None, 0
-        if self.kind(at.there) == "output":
-            price: Number = int(shown_text(self.shown(at.there)) == shown_text(step.value))
-        else:
-            nothing: tuple[None, Number] = None, 0
-            _, price = self.draws(at.there).get(value_key(step.value), nothing)
+        price = self.price(at.there, step)
         after = None if price == 0 else self.after(at.there, step.value)
         return after, 0 if after is None else divide(multiply(at.ratio, price), step.probability)
+
+    def price(self, place: Place, step: Step) -> Number:
+        """Return how likely a step's value is at another place with the same node."""
+        if self.kind(place) == "output":
+            return int(shown_text(self.shown(place)) == shown_text(step.value))
+        nothing: tuple[None, Number] = None, 0
+        return self.draws(place).get(value_key(step.value), nothing)[1]
 
     def _key(self, at: _At) -> tuple[object, ...]:
         """Return what the rest of a run, and its ratio, depend on."""

@@ -14,7 +14,7 @@ from itertools import groupby, islice
 
 from dpcheck.check.values.amounts import number_amount
 from dpcheck.check.values.verdicts import OutputSequence
-from dpcheck.exact import Budget, Number, compare, divide, excess_sign, number
+from dpcheck.exact import Budget, Number, compare, divide, excess_sign
 from dpcheck.explain.explanation import Difference, Line, RunStep, TracedRun
 from dpcheck.explain.inputs import input_cells
 from dpcheck.explain.runs.attribution import chances, factor_amount, first_impossible
@@ -90,7 +90,7 @@ def _of_program(
         return None
     likeliest, there = found.probability, None if right is None else runs.best(right, shown)
     if there is not None and epsilon is not None:
-        found = _beyond(runs, shown, (left, right), there, epsilon) or found
+        found = _beyond(runs.found(left, shown, right), there, epsilon) or found
     ends_drawn = {step.node for step in found.steps if step.value in far}
     if any(runs.nodes[node] != written[node] for node in ends_drawn):
         return None  # an end stands for numbers further out, too
@@ -106,7 +106,7 @@ def _of_program(
             cut = _cut(mechanism, runs, found, (left, right), shown)
     elif right is not None and not is_same:
         elsewhere = there
-        if elsewhere is not None and _nodes(elsewhere) == _nodes(found):
+        if elsewhere is not None and _is_beside(found, elsewhere, epsilon):
             steps, _ = _priced(subject, runs, (found, elsewhere), begin)
             elsewhere = None
     return TracedRun(
@@ -124,30 +124,30 @@ def _of_program(
     )
 
 
-def _beyond(
-    runs: ProgramRuns,
-    shown: OutputSequence,
-    sides: tuple[Environment, Environment],
-    there: FoundRun,
-    epsilon: Budget,
-) -> FoundRun | None:
+def _beyond(found: Iterable[FoundRun], there: FoundRun, epsilon: Budget) -> FoundRun | None:
     """Return the most probable run whose ratio exceeds e^ε, of equally probable ones the largest.
 
-    The most probable run of the right, `there`, stands for the same draws if these are its own.
-    None where no run was found by the limits.
+    Those come first that the right's most probable run, `there`, can stand beside, or the same
+    draws. None where no run was found by the limits.
     """
-    chosen, least = None, number(1)
+    chosen, other = None, None
     with suppress(LimitReached):
-        for found in runs.found(sides[0], shown, sides[1]):
-            if chosen is not None and found.probability != chosen.probability:
+        for run in found:
+            if chosen is not None and run.probability != chosen.probability:
                 break
-            ratio = found.beside
-            if ratio == 0 and _nodes(there) == _nodes(found):
-                ratio = divide(there.probability, found.probability)
-            is_larger = chosen is None or compare(ratio, least) < 0
-            if is_larger and excess_sign(1, ratio, epsilon) > 0:
-                chosen, least = found, ratio
-    return chosen
+            if excess_sign(1, run.beside, epsilon) <= 0:
+                continue
+            if _nodes(there) == _nodes(run) and not _is_beside(run, there, epsilon):
+                other = other or run
+            elif chosen is None or compare(run.beside, chosen.beside) < 0:
+                chosen = run
+    return chosen or other
+
+
+def _is_beside(run: FoundRun, there: FoundRun, epsilon: Budget | None) -> bool:
+    """Return whether the right's own run may stand beside one: by the same lines, beyond e^ε."""
+    is_beyond = epsilon is None or excess_sign(run.probability, there.probability, epsilon) > 0
+    return is_beyond and _nodes(there) == _nodes(run)
 
 
 def _shown_instead(
@@ -343,8 +343,7 @@ def _step(
         reads = _different(runs.told(left), runs.told(right), lines)
         infinite = factor_amount(1, 0)
         return replace(made, reads=reads, factor=infinite, right_value=there)
-    nothing: tuple[None, Number] = None, 0
-    _, price = runs.draws(right).get(value_key(own.value), nothing)
+    price = runs.price(right, own)
     there = value_text(own.value)
     return replace(
         made,
