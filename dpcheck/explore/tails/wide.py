@@ -33,14 +33,6 @@ from dpcheck.source import Span
 Names = frozenset[str]
 NONE: Final[Names] = frozenset()
 
-_WORDS: Final = {
-    "neg": "`-`",
-    "range": "`..`",
-    "set": "a set",
-    "tuple": "a tuple that is not output",
-}
-"""How operators are called that are not written so."""
-
 _NEEDED: Final = {
     "probability": range(2),
     "count": range(21),
@@ -389,9 +381,10 @@ class _Uses:
                 self.sums.append((names, self._closed(left)))
                 return names
             case op, args:
+                words = {"neg": "`-`", "range": "`..`", "tuple": "a tuple that is not output"}
                 needed = _between(*args) if op == "range" else _NEEDED.get(op)
                 for item in (item for arg in args for item in _items((arg,))):
-                    self.narrow(item, _WORDS.get(op, f"`{op}`"), needed)
+                    self.narrow(item, words.get(op, f"`{op}`"), needed)
                 return NONE
 
     def sums_of(self, groups: tuple[tuple[str, ...], ...]) -> dict[int, tuple[Expr, ...]]:

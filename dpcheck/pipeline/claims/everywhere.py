@@ -59,11 +59,10 @@ from dpcheck.exact.roots import Region, everywhere, joined
 from dpcheck.explore.values.mistakes import spoken
 from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic import claims
-from dpcheck.model.expressions import Apply, Const
-from dpcheck.model.program import Mechanism, Output
+from dpcheck.model.program import Mechanism
 from dpcheck.model.surface_text import one_line
-from dpcheck.model.values import SetValue, value_text
 from dpcheck.model.values import Value as Chosen
+from dpcheck.model.values import value_text
 from dpcheck.pipeline.claims.explorations import Explorations
 from dpcheck.pipeline.claims.outcomes import Ready, made_ready, outcome_of, without_kinds
 from dpcheck.privacy.enclosed import Enclosed
@@ -76,11 +75,8 @@ MAX_INPUTS = 750
 MAX_INPUTS_OF_STREAMS = 250
 """The same for windows of streams that have all inputs, four rounds on -1..1, seven on 0..1."""
 
-MAX_HISTORIES = 1_100
-"""With all that an analyst may choose, in so many ways: 1,024 of five rounds take two seconds."""
-
-MAX_INPUTS_FOR_ALL = 30
-"""The same with a parameter, where a window costs ten times as much."""
+MAX_COSTLY_INPUTS = 32
+"""The same with a parameter, or an analyst who adapts, where a window costs ten times as much."""
 
 WIDTHS = ((0, 0), (0, 1), (-1, 1), (-2, 2), (-4, 4))
 """The integers of windows, from the first to the last."""
@@ -332,7 +328,8 @@ class _Search:
         the end of the time is told: the bounds are certain, wherever the search ends.
         """
         most = MAX_INPUTS_OF_STREAMS if self.is_stream else MAX_INPUTS
-        most = most if self.for_all is None else MAX_INPUTS_FOR_ALL
+        is_costly = self.for_all is not None or self.mechanism.has_queries
+        most = MAX_COSTLY_INPUTS if is_costly else most
         is_known, last = self.most is not None, None
         try:
             for size in _sizes(self.mechanism, most):
@@ -459,10 +456,7 @@ def _sizes(mechanism: Mechanism, most: int = MAX_INPUTS) -> list[Size]:
     ]
     counts = {size: _n_inputs(mechanism, size) for size in sizes}
     few = [
-        size
-        for size in sizes
-        if counts[size] <= most and (size.n_rounds == 1 or counts[size] > 1)
-        if counts[size] * _n_choices(mechanism) ** size.n_rounds <= MAX_HISTORIES
+        size for size in sizes if counts[size] <= most and (size.n_rounds == 1 or counts[size] > 1)
     ]
     return sorted(few, key=lambda size: (counts[size], -size.step)) or sizes[:1]
 
@@ -474,16 +468,6 @@ def _n_inputs(mechanism: Mechanism, size: Size) -> int:
         ** (size.n_rounds if one.is_stream else len(one.cells))
         for one in mechanism.inputs
     )
-
-
-def _n_choices(mechanism: Mechanism) -> int:
-    """Return in how many ways an analyst chooses in a round, from sets that are known."""
-    n_choices = 1
-    for node in mechanism.nodes:
-        match node:
-            case Output(query="adaptive", value=Apply(args=(_, Const(value=SetValue(size=n)), _))):
-                n_choices *= n
-    return n_choices
 
 
 def _size_text(size: Size, mechanism: Mechanism) -> str:
