@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from dpcheck.chain.chain import Chain
@@ -14,18 +14,18 @@ from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.runs import RunMistake
 from dpcheck.exact import Param
 from dpcheck.explore import Explored, MistakesFound
-from dpcheck.explore.explored import with_less_told
-from dpcheck.explore.tails.tails import Window, WindowTooSmall
+from dpcheck.explore.tails.tails import WindowTooSmall
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic.claims import Claim, ForAll, QuantityClaim, QuantityValue
 from dpcheck.model.values import Value, value_text
 from dpcheck.pipeline.claims.explorations import Explorations, measures_of
 from dpcheck.pipeline.claims.shown_numbers import (
+    Source,
     Told,
     decided_between,
     told_in_kinds,
     undecided_beyond,
-    wider_window,
+    wider_windows,
 )
 from dpcheck.records import dataclass, field, replace
 from dpcheck.resolve import ResolvedCheck
@@ -38,23 +38,6 @@ From 3 integers that leads to 37; a formula that depends on more would with ever
 
 MAX_WIDENED = 16
 """How often the window of shown numbers is made twice as wide for errors: to 2^16 integers."""
-
-
-@dataclass(frozen=True, eq=False)
-class Source:
-    """A chain that a claim is about, labelled, and the claim that it was explored for."""
-
-    check: ResolvedCheck
-    explored: Explored
-    chain: Chain
-
-    def telling(self, told: Told) -> Source:
-        """Return the chain where so much is told of shown numbers beyond the window."""
-        window = self.explored.window
-        if told == "kinds" or window is None or len(window.ratios) < 2:
-            return self
-        chain = with_less_told(self.explored, self.chain, keeps_far=told == "far")
-        return replace(self, explored=self.explored.told_less(chain), chain=chain)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,11 +76,6 @@ class Ready:
     def measures(self) -> Measures:
         """The numbers that the claim measures."""
         return measures_of(self.explored, self.check, self.chain.n_states)
-
-    @property
-    def in_kinds(self) -> list[Explored]:
-        """Those on which the outcome may depend on how much is told of shown numbers."""
-        return told_in_kinds([source.explored for source in self.sources], self.check.claim)
 
     def asking(self, claim: Claim) -> Ready:
         """Return another claim about the same chain."""
@@ -179,7 +157,7 @@ def _at_once(ready: Ready, for_all: ForAll, single: _SingleValues, limits: Limit
             limits=limits,
         )
 
-    if ready.in_kinds:
+    if told_in_kinds(ready.sources, check.claim):
         return _told_in_kinds(ready, decide_on, limits)[0]
     outcome = decide_on(ready, check.claim)
     verdict = outcome.verdict
@@ -247,7 +225,7 @@ def decided(ready: Ready, limits: Limits) -> tuple[Outcome, Ready]:
     check = ready.check
     if check.leaves_out is not None:
         return nothing_asked(check.kind, check.leaves_out), ready
-    if not ready.in_kinds:
+    if not told_in_kinds(ready.sources, check.claim):
         return _decided_with_memory(ready, limits)
     return _told_in_kinds(ready, partial(_decided_on, limits=limits), limits)
 
@@ -263,7 +241,8 @@ def _told_in_kinds(
         return decide_on(ready.telling(told), claim)
 
     while True:
-        shown, wider = ready.in_kinds, [*_wider(ready)]
+        shown = told_in_kinds(ready.sources, check.claim)
+        wider = wider_windows(shown, check.claim, is_for_all=param is not None)
         found = decided_between(shown, check.claim, decide, is_last=not wider, param=param)
         if found is not None:
             outcome, told = found
@@ -273,16 +252,6 @@ def _told_in_kinds(
         for source, window in wider:
             ready.explorations.widen(source.check, window)
         ready = made_ready(check, ready.explorations, limits)
-
-
-def _wider(ready: Ready) -> Iterator[tuple[Source, Window]]:
-    """Yield the chains that may have a wider window, each with the next one."""
-    is_for_all, shown = ready.check.for_all is not None, ready.in_kinds
-    for source in ready.sources:
-        if source.explored in shown:
-            window = wider_window(source.explored, ready.check.claim, is_for_all=is_for_all)
-            if window is not None:
-                yield source, window
 
 
 def _decided_with_memory(ready: Ready, limits: Limits) -> tuple[Outcome, Ready]:

@@ -11,17 +11,20 @@ every window lies between both: all ratios count for a Rényi divergence, howeve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
+from dpcheck.chain.chain import Chain
 from dpcheck.check.values import verdicts
 from dpcheck.check.values.verdicts import Outcome, Undecided, Value
 from dpcheck.exact import Param
 from dpcheck.explore import Explored
+from dpcheck.explore.explored import with_less_told
 from dpcheck.explore.tails.tails import Window
 from dpcheck.limits import LimitReached, too_large
 from dpcheck.logic import claims
-from dpcheck.records import replace
+from dpcheck.records import dataclass, replace
+from dpcheck.resolve import ResolvedCheck
 
 MAX_MARGIN = 62
 """So many numbers beyond the window are shown at most before a claim is left undecided."""
@@ -36,21 +39,43 @@ _NOT_OF_LOSSES = claims.PathProbability | claims.LeastError | claims.Expectation
 Told = Literal["less", "far", "kinds"]
 """What is told of shown numbers: that they are beyond, if they are far, too, or of which kind."""
 
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A chain that a claim is about, labelled, and the claim that it was explored for."""
+
+    check: ResolvedCheck
+    explored: Explored
+    chain: Chain
+
+    @property
+    def window(self) -> Window:
+        """Where shown numbers are known."""
+        return Window() if self.explored.window is None else self.explored.window
+
+    def telling(self, told: Told) -> Source:
+        """Return the chain where so much is told of shown numbers beyond the window."""
+        if told == "kinds" or len(self.window.ratios) < 2:
+            return self
+        chain = with_less_told(self.explored, self.chain, keeps_far=told == "far")
+        return replace(self, explored=self.explored.told_less(chain), chain=chain)
+
+
 Decide = Callable[[Told, claims.Claim], Outcome]
 
 
-def told_in_kinds(explored: Iterable[Explored], claim: claims.Claim) -> list[Explored]:
+def told_in_kinds(sources: Sequence[Source], claim: claims.Claim) -> list[Source]:
     """Return those on which a claim's outcome may depend on how much is told of shown numbers."""
     quantities = () if isinstance(claim, claims.QuantityComparison) else claims.quantities_of(claim)
     if isinstance(claim, claims.FormulaClaim) or any(
         isinstance(q, _NOT_OF_LOSSES) for q in quantities
     ):
         return []
-    return [each for each in explored if each.window is not None and len(each.window.ratios) > 1]
+    return [source for source in sources if len(source.window.ratios) > 1]
 
 
 def decided_between(
-    shown: Sequence[Explored],
+    shown: Sequence[Source],
     claim: claims.Claim,
     decide: Decide,
     *,
@@ -65,7 +90,7 @@ def decided_between(
     """
     if isinstance(claim, claims.QuantityComparison):
         return _compared(shown, claim, decide, is_last=is_last)
-    if not all(each.has_sure_kinds for each in shown):
+    if not all(source.explored.has_sure_kinds for source in shown):
         return None
     outcome = decide("kinds", claim)
     if isinstance(outcome.verdict, Undecided) and outcome.all_values is None:
@@ -112,7 +137,7 @@ def _undecided(less: Outcome, verdict: Undecided) -> Undecided:
 
 
 def _of_an_end(
-    shown: Sequence[Explored],
+    shown: Sequence[Source],
     claim: claims.Claim,
     outcome: Outcome,
     decide: Decide,
@@ -127,23 +152,23 @@ def _of_an_end(
     if not is_pure or may_be_shown:
         return None
     if not is_dp:
-        low, high = _ends(shown[0])
+        low, high = shown[0].window.shown
         what = "a limit of" if _words(claim) else "a supremum over"
         text = f"{what} numbers beyond {low}..{high}, which no output need attain"
         outcome = replace(outcome, beside=(*outcome.beside, verdicts.Beside(text)))
     return outcome if _comes_from_an_end(shown, claim, decide) else None
 
 
-def _comes_from_an_end(shown: Sequence[Explored], claim: claims.Claim, decide: Decide) -> bool:
+def _comes_from_an_end(shown: Sequence[Source], claim: claims.Claim, decide: Decide) -> bool:
     """Return whether ε is the same if a number beyond the window is known to be far, or near."""
-    if all(each.window is not None and len(each.window.ratios) == 2 for each in shown):
+    if all(len(source.window.ratios) == 2 for source in shown):
         return True
     asked = claims.QuantityValue(claims.TightEpsilon(0, claim.span), claim.span)
     return _are_alike(decide("kinds", asked), decide("far", asked))
 
 
 def _compared(
-    shown: Sequence[Explored], claim: claims.QuantityComparison, decide: Decide, *, is_last: bool
+    shown: Sequence[Source], claim: claims.QuantityComparison, decide: Decide, *, is_last: bool
 ) -> tuple[Outcome, Told] | None:
     """Return the outcome of a comparison of two quantities by what is known of each."""
     from dpcheck.check.quantities.decide_quantity import decide_comparison
@@ -172,9 +197,9 @@ def _half(claim: claims.Claim, outcome: Outcome) -> claims.QuantityClaim | None:
     return replace(claim, comparison="<=") if claim.comparison in {"=", "!="} else None
 
 
-def undecided_beyond(explored: Explored, param: Param | None = None) -> LimitReached:
+def undecided_beyond(source: Source, param: Param | None = None) -> LimitReached:
     """Return that no window was wide enough, for all values of a parameter where there is one."""
-    low, high = _ends(explored)
+    low, high = source.window.shown
     instead = "`dp(ε)` or `epsilon`"
     if param is not None:
         instead = f"a value: `-D {param.name}={param.simplest.str()}`"
@@ -184,23 +209,19 @@ def undecided_beyond(explored: Explored, param: Param | None = None) -> LimitRea
     )
 
 
-def _ends(explored: Explored) -> tuple[int, int]:
-    assert explored.window is not None, "numbers are shown"
-    return explored.window.shown
-
-
-def wider_window(
-    explored: Explored, claim: claims.Claim, *, is_for_all: bool = False
-) -> Window | None:
-    """Return the next window, None if this is the last one that is tried.
+def wider_windows(
+    shown: Sequence[Source], claim: claims.Claim, *, is_for_all: bool = False
+) -> list[tuple[Source, Window]]:
+    """Return the next windows, none if these are the last ones that are tried.
 
     After the first comes the widest where all losses count.
     """
-    assert explored.window is not None, "numbers are shown"
+    if _may_rise_and_fall(claim):
+        return []
     most = MAX_MARGIN_FOR_ALL if is_for_all else MAX_MARGIN
-    if _may_rise_and_fall(claim) or explored.window.margin >= most:
-        return None
-    return explored.window.widened(MAX_MARGIN if _OF_ALL_LOSSES & set(_words(claim)) else 0)
+    least = MAX_MARGIN if _OF_ALL_LOSSES & set(_words(claim)) else 0
+    small = [source for source in shown if source.window.margin < most]
+    return [(source, source.window.widened(least)) for source in small]
 
 
 def _may_rise_and_fall(claim: claims.Claim) -> bool:
