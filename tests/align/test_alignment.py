@@ -984,7 +984,7 @@ def test_a_proof_for_all_values_refutes_what_is_above_it(values, claim, fails_fo
     is_all = [each.strip("[]()") for each in values[9:].split(", ")] == [*fails_for]
     assert found["values"].get("at_least", False) is not is_all
     assert interval["open"] == (["(" in values, ")" in values] if is_all else interval["open"])
-    assert ", but epsilon <= ln(" in found["counterexample"]["requirement"]
+    assert ", but it is at most ln(" in found["counterexample"]["requirement"]
 
 
 def test_a_claim_that_fails_up_to_a_logarithm_that_is_asked_fails_for_all():
