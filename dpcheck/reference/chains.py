@@ -92,25 +92,15 @@ class Chain(Model):
 
     def _relate(self, left: Tree, right: Tree, where: Tree) -> None:
         """Relate all states that two patterns with fresh names stand for."""
-        for s, bound in self._matches(left, {}):
-            for t, both in self._matches(right, bound):
-                if s != t and holds(where, {**self.parameters, **both}, self.scope):
-                    self.related.add(frozenset((s, t)))
-
-    def _matches(self, reference: Tree, earlier: Env) -> list[tuple[Member, Env]]:
-        """Return the states of a pattern, with what its names stand for then."""
-        name, indices = parts_of(reference)
-        found = []
-        for state in self.states:
-            if state[0] != name:
-                continue
-            pairs = list(zip(indices, state[1], strict=bool(indices)))
+        (name, indices), (other, further) = parts_of(left), parts_of(right)
+        families = ([each for each in self.states if each[0] == n] for n in (name, other))
+        for s, t in product(*families):
+            pairs = [*zip(indices, s[1], strict=False), *zip(further, t[1], strict=False)]
             fresh = {tree[1]: value for tree, value in reversed(pairs) if tree[0] == "name"}
-            bound = {**fresh, **earlier}
-            env = {**self.parameters, **bound}
-            if all(self.value(tree, env) == value for tree, value in pairs):
-                found.append((state, bound))
-        return found
+            env = {**self.parameters, **fresh}
+            is_meant = s != t and all(self.value(tree, env) == value for tree, value in pairs)
+            if is_meant and holds(where, env, self.scope):
+                self.related.add(frozenset((s, t)))
 
     def _observe(self, reference: Tree) -> None:
         """Let a state, a family or a label be seen."""

@@ -97,8 +97,10 @@ def evaluate(tree: Tree, env: Env, scope: Scope) -> Value:
             return boolean(all(compare(sign_, a, b) for sign_, (a, b) in steps))
         case ("!" | "&" | "|" | "=>", *_) | ("binder", "forall" | "exists", *_):
             return boolean(combined(tree, env, scope, holds))
-        case ("-" | "ln" as sign_, a):
-            return UNARY[sign_](value(a))
+        case ("-", a):
+            return -numbers.amount(value(a))
+        case ("ln", a):
+            return logarithm(value(a))
         case ("..", a, b) if b is not None:
             low, high = integer(value(a)), integer(value(b))
             if high - low > MOST:
@@ -119,9 +121,10 @@ def evaluate(tree: Tree, env: Env, scope: Scope) -> Value:
             return finite_set(evaluate(e, inner, scope) for inner in inners for e, _ in pairs)
         case ("binder", name, source, body):
             inners = list(each(source, env, scope))
-            return bound(
-                name, [e[source[0]] for e in inners], [evaluate(body, e, scope) for e in inners]
-            )
+            items = [evaluate(body, inner, scope) for inner in inners]
+            if name in ("argmax", "argmin"):
+                return place_of(name, [inner[source[0]] for inner in inners], items)
+            return COLLECTIVE[name](items)
     raise NotCovered(f"the expression `{tree[0]}`")
 
 
@@ -251,7 +254,6 @@ ARITHMETIC: dict[str, Callable[[Value, Value], Value]] = {
     "mod": lambda a, b: a - b * numbers.floor_of(numbers.quotient(a, b)),
     "^": power,
 }
-UNARY: dict[str, Callable[[Value], Value]] = {"-": lambda a: -numbers.amount(a), "ln": logarithm}
 TESTS = {"=": (0,), "!=": (-1, 1), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}
 """The signs of a - b with which `a sign b` is true."""
 
@@ -281,19 +283,18 @@ def called(scope: Scope, name: str, values: list[Value]) -> Value:
     raise NotCovered(f"`{name}(...)`")
 
 
-def bound(name: str, chosen: list[Value], bodies: list[Value]) -> Value:
-    """Return the value of `name(variable in chosen : body)`."""
-    if name in ("argmax", "argmin"):
-        return chosen[bodies.index(extreme(name[-3:], bodies))]
-    return COLLECTIVE[name](bodies)
-
-
 def items_of(*values: Value) -> Sequence[Value]:
     """Return what `sum`, `max` and the like range over: one collection, or the arguments."""
     match values:
         case (Arr(items=items) | FiniteSet(items=items) | tuple(items),):
             return items
     return values
+
+
+def places(a: Value) -> range:
+    """Return the indices of a collection."""
+    first = a.lo if isinstance(a, Arr) else 1
+    return range(first, first + len(items_of(a)))
 
 
 def extreme(name: str, values: Sequence[Value]) -> Value:
@@ -303,10 +304,14 @@ def extreme(name: str, values: Sequence[Value]) -> Value:
     return {"max": max, "min": min}[name](map(numbers.amount, values))
 
 
-def place_of(name: str, a: Value) -> int:
-    """Return the first index with the largest or least item."""
-    items = items_of(a)
-    return (a.lo if isinstance(a, Arr) else 1) + items.index(extreme(name, items))
+def place_of(name: str, places: Sequence[Value], items: Sequence[Value]) -> Value:
+    """Return the first place with the largest (`argmax`) or least item."""
+    return places[items.index(extreme(name[-3:], items))]
+
+
+def distances(a: Value, b: Value) -> list[numbers.Number]:
+    """Return how far two sequences are apart in each place."""
+    return [abs(numbers.number(x) - numbers.number(y)) for x, y in pairs(a, b)]
 
 
 def pairs(a: Value, b: Value) -> list[tuple[Value, Value]]:
@@ -332,11 +337,9 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "ceil": lambda a: -numbers.floor_of(-numbers.amount(a)),
     "exp": lambda a: numbers.budget_of(a).exp(),
     "clamp": lambda x, low, high: extreme("max", (low, extreme("min", (high, x)))),
-    "argmax": lambda a: place_of("max", a),
-    "argmin": lambda a: place_of("min", a),
+    "argmax": lambda a: place_of("argmax", places(a), items_of(a)),
+    "argmin": lambda a: place_of("argmin", places(a), items_of(a)),
     "hamming": lambda a, b: sum(x != y for x, y in pairs(a, b)),
-    "l1": lambda a, b: sum(abs(numbers.number(x) - numbers.number(y)) for x, y in pairs(a, b)),
-    "linf": lambda a, b: max(
-        (abs(numbers.number(x) - numbers.number(y)) for x, y in pairs(a, b)), default=0
-    ),
+    "l1": lambda a, b: sum(distances(a, b)),
+    "linf": lambda a, b: max(distances(a, b), default=0),
 }

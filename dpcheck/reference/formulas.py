@@ -18,7 +18,7 @@ from dpcheck.reference.expressions import (
     negation,
 )
 from dpcheck.reference.syntax import Tree
-from dpcheck.reference.values import FALSE, TRUE, NotCovered, integer
+from dpcheck.reference.values import NotCovered, integer
 
 Holds = Callable[[Tree, Env], bool]
 """Whether an atom holds at a state, its bound names having these values."""
@@ -54,8 +54,6 @@ def _temporal(tree: Tree, env: Env, scope: Scope) -> Formula:
             return inner(("R", None, b, ("|", a, b)))
         case ("P" | "D", *_):
             raise NotCovered("P or D inside of a path")
-        case ("constant", truth) if truth in (TRUE, FALSE):
-            return bool(truth == TRUE)
     return ("atom", tree, tuple(env.items()))
 
 

@@ -156,7 +156,7 @@ class Mechanism(runs.Model):
         if point is None:
             return None
         for (name, domain), part in zip(self.fixed.items(), written, strict=True):
-            known = {as_text(choice): choice for choice in self.choices(domain, self.parameters)}
+            known = {as_text(c): c for c in elements(self.value(domain, self.parameters))}
             longest_first = map(re.escape, sorted(known, key=len, reverse=True))
             chosen = re.findall("|".join(longest_first), part)
             if len(chosen) > len(self.lengths[name]):
@@ -226,7 +226,7 @@ class Mechanism(runs.Model):
 
                 return summed((then(value), p) for value, p in self.drawn_law(drawn, env).items())
             case ("query", (name, domain), how):
-                return self.asked(name, self.choices(domain, env), how, env, todo.then)
+                return self.asked(name, elements(self.value(domain, env)), how, env, todo.then)
             case ("output", tree):
                 value = self.value(tree, env)
                 shown = as_text(value)
@@ -306,10 +306,6 @@ class Mechanism(runs.Model):
         return {**env, name: array(places, (first,) * len(places))}
 
     # --- analysts --------------------------------------------------------------------------
-
-    def choices(self, domain: Tree, env: Env) -> tuple[Value, ...]:
-        """Return what a query may ask."""
-        return elements(self.value(domain, env))
 
     def asked(
         self, name: str, choices: Sequence[Value], how: str | None, env: Env, then: Todo | None
@@ -397,8 +393,6 @@ def with_defaults(parameters: Tree, given: Env, scope: Scope) -> Env:
     """Return values of parameters, of which later defaults read earlier ones."""
     env: Env = {}
     for name, default in parameters:
-        if name not in given and default is None:
-            raise WrongProgram(f"{name} has no value")
         env[name] = given[name] if name in given else evaluate(default, env, scope)
     return env
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from dpcheck.reference.values import FALSE, KEYWORDS, TRUE, WrongProgram
+from dpcheck.reference.values import KEYWORDS, WrongProgram
 
 Tree = Any
 Block = tuple[Tree, ...]
@@ -49,14 +49,12 @@ step: (postfix | pattern) ((":=" | "~") expression | "->" branch++)?
 pattern: open name*, ')'
 branch: expression ('~' expression)? ':' postfix
 label: name | quoted
-operand: number | primed | truth | parenthesis | set
+operand: number | parenthesis | set
   | "if" expression 'then' expression 'else' expression
   | "!" until | ("-" | "ln") sign | "X" until | ("F" | "G") ('<=' bound)? until
   | ("P" | "E") limits bracketed | "D" '{' expression (',' expression)? '}' bracketed
   | call | quotation
 number: digits
-primed: marked
-truth: "true" | "false"
 parenthesis: '(' expression+, ')'
 set: '{' pair*, source? '}' "normalized"?
 source: 'for' index where?
@@ -100,7 +98,7 @@ OF_FORMULAS = frozenset("PDEXFGUWR")
 """Operators that are names elsewhere."""
 SKIP = r"(?:[\s\ufeff;]|\#[^\n\r]*+)*+"
 TOKEN = re.compile(
-    rf"""[\s\ufeff;]|\#[^\n\r]*|(?P<marked>[^\W\d]\w*')|(?P<name>[^\W\d]\w*)
+    rf"""[\s\ufeff;]|\#[^\n\r]*|(?P<name>[^\W\d]\w*'?)
     |(?P<digits>\d+(?:\.\d+)?(?:[eE][+-]?\d{{1,5}}(?!\d))?)|"(?P<quoted>[^"\n\r]*)"
     |(?P<open>\((?={SKIP}\w+{SKIP}(?:,{SKIP}\w+{SKIP})*\){SKIP}(?::=|~)))
     |(?P<sign>:=|->|=>|\.\.|!=|<=|>=|[-=<>!&|~+*/^?.,:()\[\]{{}}])|(?P<none>.)""",
@@ -153,8 +151,6 @@ MEANINGS: dict[str, Callable[..., Tree]] = {
     "pattern": lambda _, names: ("pattern", names),
     "branch": lambda a, drawn, to: (None, a, to) if drawn is None else (a[1], drawn, to),
     "number": lambda text: ("constant", exact(text)),
-    "primed": lambda name: ("name", name),
-    "truth": lambda word: ("constant", TRUE if word == "true" else FALSE),
     "parenthesis": lambda parts: parts[0] if len(parts) == 1 else ("tuple", parts),
     "set": lambda *parts: ("set", *parts),
     "source": lambda index, where: (*index, where),

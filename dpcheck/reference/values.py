@@ -122,7 +122,7 @@ def integer(value: Value) -> int:
 
 
 _WORDS = """import const fun dist mechanism chain check refute compute input public adjacent var
-while repeat run stop output state init observe if then else for in where true false ln div mod
+while repeat run stop output state init observe if then else for in where ln div mod
 forall exists normalized clamped conditioned folded wrapped param query prior unbounded"""
 KEYWORDS = frozenset(_WORDS.split())
 QUOTED = KEYWORDS | {*"PDXFGUWRE", "stopped", "diverged"}
@@ -140,7 +140,7 @@ def as_text(value: Value) -> str:
             return str(value)
         case Sym():
             is_plain = re.fullmatch(r"[^\W\d]\w*", value) and value not in QUOTED
-            return str(value) if is_plain or value in (TRUE, FALSE) else f'"{value}"'
+            return str(value) if is_plain else f'"{value}"'
         case tuple():
             return "(" + ", ".join(map(as_text, value)) + ")"
         case Arr(lo, items):
