@@ -23,7 +23,6 @@ from dpcheck.reference.numbers import (
 )
 from dpcheck.reference.runs import Model, Point
 from dpcheck.reference.syntax import Tree, parsed
-from dpcheck.reference.targets import target_of
 from dpcheck.reference.values import NotCovered, TooLong, Value
 
 STEPS = 50_000
@@ -262,11 +261,11 @@ def answer(
         quantity = tree[2][0] if tree[0] == "compare" else tree
         tree = ("compare", ("=",), (quantity, parsed(value)))
     try:
-        question = Question(target_of(target, loaded), at)
+        question = Question(loaded.target(target), at)
         question.pair_all()
         return question.answer(tree, words)
     except TooLong:
         loaded.work.steps = STEPS
-        question = Question(target_of(target, loaded), at)
+        question = Question(loaded.target(target), at)
         question.sample(named, len(claim))
         return question.answer(tree, words)

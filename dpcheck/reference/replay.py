@@ -13,11 +13,10 @@ from typing import Any
 
 from dpcheck.reference.claims import INFINITE, Question
 from dpcheck.reference.expressions import TESTS, Env, combined, compare, evaluate, unrolled
-from dpcheck.reference.files import Loaded
+from dpcheck.reference.files import Loaded, is_target
 from dpcheck.reference.numbers import ONE, ZERO, Budget, Number, excess_sign, made, summed
 from dpcheck.reference.runs import Equations, Law, Model, Node, Point, Result
 from dpcheck.reference.syntax import Tree, named, parsed
-from dpcheck.reference.targets import is_target, target_of
 from dpcheck.reference.values import End, NotCovered, Value
 
 STEPS = 2_000_000
@@ -45,7 +44,7 @@ class Replay:
         loaded.work.steps = STEPS
         self.tree = parsed(self.claim["text"])
         self.at = parsed(self.claim["at"]) if "at" in self.claim else None
-        self.runs = target_of(self.claim["target"], loaded)
+        self.runs = loaded.target(self.claim["target"])
         self.sides = tuple(side["input"] for side in fields["sides"])
         self.wanted = tuple(self.written(side["probability"]) for side in fields["sides"])
         self.event = [*map(spelled, fields.get("event", []))]
@@ -180,7 +179,7 @@ class Replay:
             if len(names) == 1 and names <= self.runs[0].queries:
                 raise NotCovered("an event of more than one strategy")
         for reach in REACHES:
-            self.runs = target_of(self.claim["target"], self.loaded, reach)
+            self.runs = self.loaded.target(self.claim["target"], reach)
             question, points = self._question()
             chances = [self.chance(question.model, point) for point in points]
             for side, (low, high), wanted in zip(self.sides, chances, self.wanted, strict=True):

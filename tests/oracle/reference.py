@@ -5,7 +5,6 @@ from __future__ import annotations
 from dpcheck.reference.expressions import Scope
 from dpcheck.reference.files import QUESTIONS, Loaded
 from dpcheck.reference.syntax import parsed
-from dpcheck.reference.targets import target_of
 from dpcheck.reference.values import End, NotCovered, Work, WrongProgram
 
 STEPS = 3_000_000
@@ -18,7 +17,7 @@ class Program:
     def __init__(self, text, target="m"):
         items = [item for item in parsed(text, "file") if item[0] not in QUESTIONS]
         self.loaded = Loaded(Scope(items, {}), {}, work=Work(STEPS))
-        (self.model,) = target_of(target, self.loaded)
+        (self.model,) = self.loaded.target(target)
         self.inputs = self.model.points
 
     @property

@@ -19,7 +19,6 @@ from dpcheck.reference import replay as replay_module
 from dpcheck.reference.numbers import Budget, Exp, excess_sign, quotient, sign
 from dpcheck.reference.replay import _tells
 from dpcheck.reference.syntax import Parser, named, parsed
-from dpcheck.reference.targets import target_of
 from dpcheck.reference.values import End, WrongProgram
 from tests.chains import built_chain, chain_rows, initial_pairs
 from tests.explore import test_unbounded_programs as unbounded
@@ -457,7 +456,7 @@ def test_a_mistake_in_one_clause_is_not_hidden_by_another():
 def test_noise_without_bounds_has_the_chances_of_the_chain_within_what_is_left_out(seed):
     text = unbounded.Writer(seed, "unbounded").program()
     exact = dpcheck.loads(text).target("m").output_distributions()
-    (model,) = target_of("m", Program(text).loaded, reach=5)
+    (model,) = Program(text).loaded.target("m", reach=5)
     for point in model.points:
         chances = exact[model.text_of(point)]
         low, left_out = dict.fromkeys(chances, Fraction(0)), Fraction(0)
