@@ -56,7 +56,7 @@ class Chain(Model):
         self.rows: dict[Member, Law] = {}
         self.related: set[frozenset[Member]] = set()
         self.initial: list[Member] = []
-        self.observed: dict[Member, list[str]] = {}
+        self.observed: dict[Member, dict[str, None]] = {}
         for part, env in unrolled(parts, self.parameters, scope):
             match part:
                 case ("->", source, branches):
@@ -67,8 +67,10 @@ class Chain(Model):
                 case ("init", references):
                     self.initial += [s for each in references for s in self.meant(each, env)]
                 case ("observe", references):
-                    for reference in references:
-                        self._observe(reference)
+                    for each, state in ((r, s) for r in references for s in self.meant(r, env)):
+                        label = parts_of(each)[0]
+                        seen = self.text_of(state) if label == state[0] else as_text(Sym(label))
+                        self.observed.setdefault(state, {})[seen] = None
 
     # --- what the text declares ------------------------------------------------------------
 
@@ -101,14 +103,6 @@ class Chain(Model):
             is_meant = s != t and all(self.value(tree, env) == value for tree, value in pairs)
             if is_meant and holds(where, env, self.scope):
                 self.related.add(frozenset((s, t)))
-
-    def _observe(self, reference: Tree) -> None:
-        """Let a state, a family or a label be seen."""
-        label = parts_of(reference)[0]
-        for state in self.meant(reference, self.parameters):
-            seen = self.text_of(state) if label == state[0] else as_text(Sym(label))
-            known = self.observed.setdefault(state, [])
-            known += [seen] if seen not in known else []
 
     # --- what claims ask -------------------------------------------------------------------
 

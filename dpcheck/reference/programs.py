@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import count, product
+from itertools import product
 from typing import Any
 
 from dpcheck.reference import runs
@@ -81,6 +81,7 @@ class Mechanism(runs.Model):
         self.queries = frozenset(name for name, _, _ in queries)
         self.offered: dict[Any, int] = {}
         self.fixed = {name: domain for name, domain, how in queries if how}
+        self.made: dict[str, set[int]] = {name: set() for name in self.fixed}
         self.names = [*(name for _, name, *_ in self.inputs), *self.fixed]
         if queries and ("run" in words(self.body) or len(set(self.names)) < len(self.names)):
             raise NotCovered("an analyst beside `run`, or a query called as an input")
@@ -314,7 +315,9 @@ class Mechanism(runs.Model):
         if "query" not in env:
             raise NotCovered("an analyst who chooses in what is called")
         length, analyst, is_shown = env["query"]
-        if how and analyst is not None:
+        if how and analyst is None:
+            self.made[name].add(length)
+        elif how:
             choices = [[each for n, each in dict(analyst)[name] if n <= length][-1]]
         found = []
         for choice in choices:
@@ -335,29 +338,13 @@ class Mechanism(runs.Model):
     @cached_property
     def lengths(self) -> dict[str, list[int]]:
         """The lengths of histories after which runs make each fixed query, the first ones."""
-        found: dict[str, list[int]] = {name: [] for name in self.fixed}
         level = {self.begun(point, None, is_shown=True) for point in self.every_input()}
         seen = set[State]()
-        for length in count():
-            ahead = set[State]()
-            while level:
-                state = level.pop()
-                if state in seen or state.todo is None:
-                    continue
-                seen.add(state)
-                self.work.spend()
-                match state.todo.tree:
-                    case ("query", (name, _), "fixed") if length not in found[name]:
-                        found[name].append(length)
-                for then in self.transitions(state):
-                    if not isinstance(then, runs.Result):
-                        level.add(then)
-                    elif not isinstance(then.value, End):
-                        ahead.add(then.value[1])
-            level = ahead
-            if not level or max(map(len, found.values())) == MOST_CHOICES:
-                return found
-        return found
+        while level and max(map(len, self.made.values())) < MOST_CHOICES:
+            seen |= level
+            ahead = (shown for state in level for shown in self.ahead(state))
+            level = {shown[1] for shown in ahead if not isinstance(shown, End)} - seen
+        return {name: sorted(lengths) for name, lengths in self.made.items()}
 
     # --- draws and calls -------------------------------------------------------------------
 
@@ -420,9 +407,9 @@ def longer(env: Env) -> Env:
     if "query" not in env:
         return env
     length, analyst, is_shown = env["query"]
-    ends = (pairs[-1][0] for _, pairs in analyst or () if pairs)
-    most = length + 1 if analyst is None else max(ends, default=0)
-    return {**env, "query": (min(length + 1, most), analyst, is_shown)}
+    ends = [pairs[-1][0] for _, pairs in analyst or () if pairs]
+    counts = analyst is None or length < max(ends, default=0)
+    return {**env, "query": (length + counts, analyst, is_shown)}
 
 
 def given_back(left: Tree, env: Env) -> Env:

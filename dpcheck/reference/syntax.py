@@ -297,10 +297,9 @@ class Parser:
         match word:
             case "[":
                 return ("index", left, *self.needed(self.part("indices")))
-            case "unbounded":
-                return ("policy", word, left, None)
-            case "clamped" | "conditioned" | "folded" | "wrapped":
-                return ("policy", word, left, self.right(PARTS["range"]))
+            case "unbounded" | "clamped" | "conditioned" | "folded" | "wrapped":
+                bounds = None if word == "unbounded" else self.right(PARTS["range"])
+                return ("policy", word, left, bounds)
             case "U" | "W" | "R":
                 bound = self.part("bound") if self.sees("<=") and self.next() else (None,)
                 return (word, *self.needed(bound), left, self.right(power))
@@ -329,10 +328,8 @@ def named(argument: Tree) -> tuple[str | None, Tree]:
     stands in front of all, since nothing in an expression binds more loosely than its operators.
     """
     match argument:
-        case ("compare", (_,), (("name", name), value)):
-            return name, value
         case ("compare", (_, *signs), (("name", name), *parts)):
-            return name, ("compare", tuple(signs), tuple(parts))
+            return name, ("compare", tuple(signs), tuple(parts)) if signs else parts[0]
         case ("=>" | "|" | "&" as word, left, right):
             name, value = named(left)
             return (name, (word, value, right)) if name is not None else (None, argument)
