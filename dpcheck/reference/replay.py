@@ -33,6 +33,12 @@ class Contradicted(Exception):
     """The model's text says something else than the witness."""
 
 
+def need(is_so: object, why: str) -> None:
+    """Contradict what is not so."""
+    if not is_so:
+        raise Contradicted(why)
+
+
 class Replay:
     """A witness of a violation beside the text of the model."""
 
@@ -85,9 +91,7 @@ class Replay:
                 and self._meant(of, env) == target
                 and self._is_written((at, claim), (self.at, self.tree), env)
             ):
-                if about is not None:
-                    self._check_value(*about)
-                return
+                return None if about is None else self._check_value(*about)
         raise Contradicted(f"line {line} of the model has no such claim")
 
     def _meant(self, target: Tree, env: Env) -> Value:
@@ -100,38 +104,35 @@ class Replay:
 
     def _is_written(self, tree: Tree, written: Tree, env: Env) -> bool:
         """Return whether a witness has a part of a claim, with values for names."""
-        if not isinstance(tree, tuple):
-            return bool(tree == written)
-        if tree[:1] == ("name",) and tree[1] in env:
-            return bool(env[tree[1]] == evaluate(written, {}, self.loaded.scope))
-        if not isinstance(written, tuple) or len(tree) != len(written):
-            return False
-        return all(self._is_written(a, b, env) for a, b in zip(tree, written, strict=True))
+        match tree, written:
+            case ("name", name), _ if name in env:
+                return bool(env[name] == evaluate(written, {}, self.loaded.scope))
+            case tuple(), tuple() if len(tree) == len(written):
+                return all(self._is_written(a, b, env) for a, b in zip(tree, written, strict=True))
+        return bool(tree == written)
 
     def _check_value(self, name: str, ends: Tree) -> None:
         """Look whether the value of a parameter is one that it may have, and the claim is about."""
         scope, declared = self.loaded.scope, self.loaded.scope.of("param", name)
-        if declared is None or self.fields["value"].partition(" = ")[0] != name:
-            raise Contradicted(f"the model has no parameter {self.fields['value']}")
-        value = scope.named(name)
+        written = self.fields["value"]
+        is_its_own = declared is not None and written.partition(" = ")[0] == name
+        need(is_its_own, f"the model has no parameter {written}")
         for word, end in (*declared[2], *ends):
-            if end != INFINITE and not compare(word, value, evaluate(end, {}, scope)):
-                raise Contradicted(f"{self.fields['value']} is no value that the claim is about")
+            is_so = end == INFINITE or compare(word, scope.named(name), evaluate(end, {}, scope))
+            need(is_so, f"{written} is no value that the claim is about")
 
     def _question(self) -> tuple[Question, list[Point]]:
         """Return the claim about the sides of the witness alone, and their points."""
         points = [self.runs[0].point_of(text) for text in self.sides]
-        if None in points:
-            raise Contradicted(f"the model has no input {self.sides[points.index(None)]}")
+        for text, point in zip(self.sides, points, strict=True):
+            need(point is not None, f"the model has no input {text}")
         question = Question(self.runs, None, points)
         if len(points) == 2:
-            s, t = points
-            if not question.model.are_neighbors(s, t):
-                raise Contradicted(f"{self.sides[0]} and {self.sides[1]} are no neighbors")
-            question.pairs = [(s, t)]
+            are_near = question.model.are_neighbors(*points)
+            need(are_near, f"{self.sides[0]} and {self.sides[1]} are no neighbors")
+            question.pairs = [(points[0], points[1])]
         question.selected = question.where(self.at, points)
-        if not question.selected:
-            raise Contradicted(f"`at {self.claim['at']}` holds at neither input")
+        need(question.selected, f"`at {self.claim.get('at')}` holds at neither input")
         return question, points
 
     def _check_budget(self, question: Question) -> None:
@@ -139,8 +140,7 @@ class Replay:
         if self.tree[:2] != ("call", "dp"):
             raise NotCovered("an event of another claim than dp")
         asked = question.bounds(("D", *self.tree[2], None), {})
-        for found, written, what in zip(asked, self._bounds(), ("epsilon", "delta"), strict=True):
-            _same(found, written, what)
+        need(asked == self._bounds(), "epsilon or delta is another one")
 
     def _bounds(self) -> Value:
         """Return what the file compares its chances with, as `Question.bounds` does."""
@@ -154,8 +154,8 @@ class Replay:
 
     def _check_formula(self, question: Question, points: list[Point]) -> None:
         """Look for the chances in a P or D of the claim, which is false."""
-        if all(question.truth(self.tree, point) for point in question.selected):
-            raise Contradicted(f"{self.claim['text']} is true at these inputs")
+        is_true = all(question.truth(self.tree, point) for point in question.selected)
+        need(not is_true, f"{self.claim['text']} is true at these inputs")
         found = []
 
         def collected(part: Tree, env: Env, _: object) -> Tree:
@@ -167,8 +167,7 @@ class Replay:
 
         scope = question.model.scope.but(around=question.model.env(points[0]))
         combined(self.tree, {}, scope, collected)
-        if not found:
-            raise Contradicted("no formula of the claim has these chances and these bounds")
+        need(found, "no formula of the claim has these chances and these bounds")
         self.path = found[0]
 
     def _followed(self) -> list[tuple[Number, Number]]:
@@ -183,8 +182,7 @@ class Replay:
             question, points = self._question()
             chances = [self.chance(question.model, point) for point in points]
             for side, (low, high), wanted in zip(self.sides, chances, self.wanted, strict=True):
-                if not low <= wanted <= high:
-                    raise Contradicted(f"the chance at {side} is another one")
+                need(low <= wanted <= high, f"the chance at {side} is another one")
             (low, _), (_, high) = chances
             if excess_sign(low, high, *self._bounds()) > 0:
                 return chances
@@ -225,16 +223,15 @@ class Replay:
         """Compare the laws of the parts of a composition with those in the file."""
         parts, runs = self.fields["parts"], self.runs
         times = [k for k, part in enumerate(parts) for _ in range(part["times"])]
-        if len(times) != len(runs):
-            raise Contradicted("a part runs another number of times")
+        need(len(times) == len(runs), "a part runs another number of times")
         for model, k in dict.fromkeys(zip(runs, times, strict=True)):
             outputs = parts[k]["outputs"]
             for side, point in enumerate(points, start=2):
                 row, total = model.whole_row(point), sum(each[side] for each in outputs)
                 for (*shown, end), *weights in outputs:
                     p = row.get((tuple(shown), ENDS.get(end)), ZERO)
-                    written = Fraction(weights[side - 1], total)
-                    _same(p, written, "the chance of an output of a part")
+                    is_so = p == Fraction(weights[side - 1], total)
+                    need(is_so, "the chance of an output of a part is another one")
 
     def written(self, value: Any) -> Number:  # noqa: ANN401 - JSON
         """Return a number of the file."""
@@ -279,8 +276,3 @@ def _tells(wanted: str | End, shown: str | End) -> bool:
         a == b or (a[0] in TESTS and b[-1].isdecimal() and compare(a[0], int(b), int(a[2:])))
         for a, b in zip(told, parts, strict=True)
     )
-
-
-def _same(found: Value, written: Value, what: str) -> None:
-    if found != written:
-        raise Contradicted(f"{what} is another one")
