@@ -8,19 +8,9 @@ from dataclasses import dataclass
 from itertools import chain, islice
 
 from dpcheck.reference.chains import Chain
-from dpcheck.reference.expressions import TESTS, Env, combined, evaluate
+from dpcheck.reference.expressions import TESTS, Env, combined
 from dpcheck.reference.files import Loaded
-from dpcheck.reference.numbers import (
-    ONE,
-    ZERO,
-    Budget,
-    Number,
-    budget_of,
-    excess_sign,
-    number,
-    quotient,
-    sign,
-)
+from dpcheck.reference.numbers import ONE, ZERO, Number, excess_sign, quotient, sign
 from dpcheck.reference.runs import Model, Point
 from dpcheck.reference.syntax import Tree, parsed
 from dpcheck.reference.values import NotCovered, TooLong, Value
@@ -124,18 +114,14 @@ class Question:
     def bounds(self, part: Tree, env: Env) -> Value:
         """Return what the chances in a P or D compare with: (sign, number) each, or ε and δ."""
         if part[0] == "D":
-            return self.budget(part[1], env), self.number(part[2], env)
+            return self.value(part[1], env), self.value(part[2], env)
         word, *numbers = part[1]
         words = (">=", "<=") if word == "in" else (word,)
-        return tuple((w, self.number(r, env)) for w, r in zip(words, numbers, strict=True))
+        return tuple((w, self.value(r, env)) for w, r in zip(words, numbers, strict=True))
 
-    def number(self, tree: Tree, env: Env | None = None) -> Number:
-        """Return a number of a claim; 0 where it is left out."""
-        return ZERO if tree is None else number(evaluate(tree, env or {}, self.model.scope))
-
-    def budget(self, tree: Tree, env: Env | None = None) -> Budget:
-        """Return a budget of a claim."""
-        return budget_of(evaluate(tree, env or {}, self.model.scope))
+    def value(self, tree: Tree, env: Env) -> Value:
+        """Return a number or a budget of a claim; 0 where it is left out."""
+        return ZERO if tree is None else self.model.value(tree, env)
 
     def chance(self, path: Tree, point: Point, env: Env) -> Number:
         """Return the probability of the runs of a point that satisfy a path formula."""
@@ -164,7 +150,7 @@ class Question:
                 largest = p, q
         return largest
 
-    def excesses(self, epsilon: Budget) -> Iterator[tuple[Number, Number]]:
+    def excesses(self, epsilon: Value) -> Iterator[tuple[Number, Number]]:
         """Yield P(S) and Q(S) of each pair, both ways, for S all that has p >= e^ε q."""
         for outcomes in self.outcomes():
             event = [(p, q) for p, q in outcomes if excess_sign(p, q, epsilon) >= 0]
@@ -184,14 +170,14 @@ class Question:
             case ("compare", (word,), (("name", "epsilon"), bound)):
                 return self._epsilon(word, bound)
             case ("compare", (word,), (("call", "posterior_max", (prior,)), bound)):
-                return self._belief(word, self.number(prior), self.number(bound))
+                return self._belief(word, self.value(prior, {}), self.value(bound, {}))
             case ("compare", (word,), (("call", "posterior_min", (prior,)), bound)):
-                values = 1 - self.number(prior), 1 - self.number(bound)
+                values = [1 - self.value(each, {}) for each in (prior, bound)]
                 return self._belief(OPPOSITE[word], *values)
             case ("compare", (word,), (("P", ("=", "?"), path), bound)):
                 (point,) = self.selected
                 p = self.chance(path, point, {})
-                is_met = sign(p - self.number(bound)) in TESTS[word]
+                is_met = sign(p - self.value(bound, {})) in TESTS[word]
                 return Answer(is_met, f"P = {p}", self.covered)
             case ("compare", _, (("name" | "call", name, *_), *_)) | ("call", name, _) if (
                 name in words
@@ -204,7 +190,7 @@ class Question:
 
     def _delta(self, word: str, epsilon: Tree, bound: Tree) -> Answer:
         """Compare the largest P(S) - e^ε Q(S), over all pairs and sets S, with the bound."""
-        budget, delta = self.budget(epsilon), self.number(bound)
+        budget, delta = self.value(epsilon, {}), self.value(bound, {})
         order, why = -2, ""
         for p, q in chain(self.excesses(budget), [(ZERO, ZERO)]):  # S may be empty
             over = excess_sign(p, q, budget, delta)
@@ -217,10 +203,8 @@ class Question:
     def _epsilon(self, word: str, bound: Tree) -> Answer:
         """Compare the largest p/q with e^bound."""
         p, q = self.largest_ratio()
-        if bound == INFINITE:
-            order = 0 if q == 0 else -1
-        else:
-            order = excess_sign(p, q, self.budget(bound))
+        is_less = -int(q != 0)
+        order = is_less if bound == INFINITE else excess_sign(p, q, self.value(bound, {}))
         why = "inf" if q == 0 else f"ln({quotient(p, q)})"
         return self._compared(order, word, f"epsilon = {why}")
 

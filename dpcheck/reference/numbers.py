@@ -251,7 +251,7 @@ def greatest(holds: Callable[[int], bool]) -> int:
     return low
 
 
-def excess_sign(p: Number, q: Number, epsilon: Budget, delta: Number = ZERO) -> int:
+def excess_sign(p: Number, q: Number, epsilon: Value, delta: Number = ZERO) -> int:
     """Return the sign of p - δ - e^ε q, for q >= 0.
 
     Both sides to the power n are sums of c e^r, where e^(n ε) is one.
@@ -259,5 +259,5 @@ def excess_sign(p: Number, q: Number, epsilon: Budget, delta: Number = ZERO) -> 
     left = p - delta
     if sign(q) == 0 or sign(left) <= 0:
         return sign(left) if sign(q) == 0 else -1
-    n, power = epsilon.power
+    n, power = budget_of(epsilon).power
     return sign(left**n - power * q**n)

@@ -86,8 +86,7 @@ class Mechanism(runs.Model):
         if queries and ("run" in words(self.body) or len(set(self.names)) < len(self.names)):
             raise NotCovered("an analyst beside `run`, or a query called as an input")
         self.seen: dict[str, Value] = {}
-        self._todos: dict[tuple[Tree, int], Todo] = {}
-        self._states: dict[Any, State] = {}
+        self.todo, self._state = cache(Todo), cache(State)  # the same ones: compared often
 
     # --- inputs ----------------------------------------------------------------------------
 
@@ -123,8 +122,8 @@ class Mechanism(runs.Model):
         self.work.spend()
         n = len(self.inputs)
         both = zip(self.inputs, s, t, strict=False)
-        is_known = s[n:] != t[n:] or any(part[0] == "public" and a != b for part, a, b in both)
-        if s == t or is_known:
+        is_known = any(part[0] == "public" and a != b for part, a, b in both)
+        if s == t or is_known or s[n:] != t[n:]:
             return False
         s, t = s[:n], t[:n]
         clauses = [part[1] for part in self.body if part[0] == "adjacent"]
@@ -193,13 +192,6 @@ class Mechanism(runs.Model):
         shown = None if isinstance(position, End) else position[0]
         return self.is_true(tree, {**env, "output": None if shown is None else self.seen[shown]})
 
-    def todo(self, tree: Tree, then: Todo | None) -> Todo:
-        """Return the same object for the same things to do: states are compared often."""
-        key = tree, id(then)
-        if key not in self._todos:
-            self._todos[key] = Todo(tree, then)
-        return self._todos[key]
-
     def before(self, then: Todo | None, block: Block) -> Todo | None:
         """Return the statements of a block with something behind them."""
         for statement in reversed(block):
@@ -210,7 +202,7 @@ class Mechanism(runs.Model):
         """Return the same object for the same variables of those that are read."""
         reads = todo.reads if todo is not None else ()
         kept = tuple(sorted(each for each in env.items() if each[0].removesuffix(" in") in reads))
-        return self._states.setdefault((todo, kept), State(todo, kept))
+        return self._state(todo, kept)
 
     def transitions(self, state: State) -> runs.Law:
         """Do one statement."""

@@ -9,7 +9,7 @@ b)).
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from random import Random
 from typing import Any, NamedTuple
@@ -255,8 +255,7 @@ def formula(tree: Tree, env: Env, scope: Scope) -> Formula:
 
 
 def _temporal(tree: Tree, env: Env, scope: Scope) -> Formula:
-    def inner(part: Tree) -> Formula:
-        return formula(part, env, scope)
+    inner = partial(formula, env=env, scope=scope)
 
     def until(bound: Tree, a: Formula, b: Formula) -> Formula:
         return ("U", None if bound is None else integer(evaluate(bound, env, scope)), a, b)
