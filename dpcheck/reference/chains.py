@@ -98,7 +98,7 @@ class Chain(Model):
         families = ([each for each in self.states if each[0] == n] for n in (name, other))
         for s, t in product(*families):
             pairs = [*zip(indices, s[1], strict=False), *zip(further, t[1], strict=False)]
-            fresh = {tree[1]: value for tree, value in reversed(pairs) if tree[0] == "name"}
+            fresh = {tree[1]: value for tree, value in pairs if tree[0] == "name"}
             env = {**self.parameters, **fresh}
             is_meant = s != t and all(self.value(tree, env) == value for tree, value in pairs)
             if is_meant and holds(where, env, self.scope):

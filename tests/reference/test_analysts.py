@@ -89,6 +89,14 @@ def test_other_choices_are_not_taken_for_those_of_a_witness(tmp_path, monkeypatc
         Replay(loaded, fields).derived()
 
 
+def test_neighbors_face_the_same_analyst(tmp_path):
+    (tmp_path / "m.dpm").write_text(MODEL, "utf-8")
+    (model,) = load(tmp_path / "m.dpm", tmp_path).target("for_ever")
+    low, other = (model.point_of(f"x = {x}, c = [low]") for x in (0, 1))
+    assert model.are_neighbors(low, other)
+    assert not model.are_neighbors(low, model.point_of("x = 1, c = [high]"))
+
+
 @pytest.mark.parametrize(
     ("target", "at", "claim"),
     [

@@ -243,6 +243,12 @@ def test_a_chain_shows_members_of_families_until_it_stays():
     assert program.chances("F stopped") == [1, 0, 0, 0]
 
 
+def test_a_state_is_no_neighbor_of_its_own():
+    text = CHAIN.replace("1/2: t[i] + j ~ uniform(0..1): t[j]", "1: t[i]")
+    text = text.replace("abs(i - j) = 1", "i + j = 1 | i = 3 & j = 3")
+    assert Program(text, "c").texts == ["s[0]", "s[1]"]
+
+
 def test_equal_names_in_neighbors_are_equal_indices():
     text = CHAIN.replace("1/2: t[i] + j ~ uniform(0..1): t[j]", "j ~ uniform(0..1): t[j]")
     text = text.replace("adjacent s[i] ~ s[j] where abs(i - j) = 1", "adjacent s[i] ~ t[i]")
@@ -290,6 +296,8 @@ mechanism two { input x in 0..2 public y in 0..1 adjacent x' = x + 1
         ("one: dp(ln(4/3), 1/4)", True),
         ("two: epsilon = ln 2", True),
         ("two: epsilon <= ln 2 - 1/10^9", False),
+        ("two: epsilon < inf", True),
+        ("two: epsilon = inf", False),
         ("two: dp(ln 2)", True),
         ("two: D{ln 2} [ X output = true ]", True),
         ("two: D{0, 1/4} [ X output = true ]", True),
