@@ -8,8 +8,10 @@ import time
 import jsonschema
 import pytest
 
+from dpcheck.check.values.verdicts import Amount
 from dpcheck.cli import run as command
 from dpcheck.explain import event_claims, explain
+from dpcheck.explain.explanation import Line, OutputStep
 from dpcheck.limits import Limit, LimitReached
 from dpcheck.report.explained.attribution import by_output_rows, run_rows
 from dpcheck.report.explained.lines import explanation_rows
@@ -189,3 +191,14 @@ def test_of_a_long_run_the_ends_are_shown(tmp_path, n, more):
     assert any(f"({more} more rows)" in row for row in rows) == (more > 0)
     assert rows[1].split()[1:] == ["s[1]", "1/2"]
     assert rows[-1].split()[1:] == [f"s[{n}]", "1/2"]
+
+
+def test_two_equal_outputs_in_a_row_are_one_row():
+    half, third = Amount("1/2", "0.5"), Amount("1/3", "0.33333333333333333")
+    factor, lines = Amount("3/2", "1.5"), (Line("m.dpm", 7),)
+    steps = [OutputStep(k, "bot", lines, half, third, factor) for k in (1, 2)]
+    rows = by_output_rows([*steps, OutputStep(3, "top", lines, half, third, factor)], "m.dpm", 80)
+    assert [row.split() for row in rows[1:]] == [
+        ["7", "1..2", "=", "bot", "1/2", "1/3", "(3/2)^2"],
+        ["7", "3", "=", "top", "1/2", "1/3", "3/2", "=", "1.5"],
+    ]

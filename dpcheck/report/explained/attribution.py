@@ -110,23 +110,22 @@ def _home(lines: Iterable[Line | None], file: str) -> tuple[str, list[str]]:
 def by_output_rows(steps: Sequence[OutputStep], file: str, room: int) -> list[str]:
     """Return the factors of outputs as a table, without steps that are certain on both sides.
 
-    Queries that an analyst has fixed are not counted. Four equal steps are one: `2..5 = bot`.
+    Queries that an analyst has fixed are not counted. Equal steps in a row are one: `2..5 = bot`.
     """
     rows = [("line", "output", "left", "right", "factor")]
     home, heading = _home([line for step in steps for line in step.lines], file)
     n_before = 0
     for step, group in groupby(replace(each, place=0) for each in steps):
-        n_equal = sum(1 for _ in group)
-        for times in [n_equal] if n_equal >= _LEAST_TIMES else [1] * n_equal:
-            first, n_before = n_before + 1, n_before + times * (step.query is None)
-            if step.left.exact == step.right.exact == "1":
-                continue
-            lines = ", ".join(line.text(home) for line in step.lines)
-            places = f"{first}..{n_before}" if first < n_before else f"{first}"
-            shown = "the end" if step.shown is None else f"{places} = {step.shown}"
-            told = step.shown if step.query and step.shown else shown
-            chances = number_text(step.left), number_text(step.right)
-            rows.append((lines, told, *chances, _power(step.factor, times)))
+        times = sum(1 for _ in group)
+        first, n_before = n_before + 1, n_before + times * (step.query is None)
+        if step.left.exact == step.right.exact == "1":
+            continue
+        lines = ", ".join(line.text(home) for line in step.lines)
+        places = f"{first}..{n_before}" if first < n_before else f"{first}"
+        shown = "the end" if step.shown is None else f"{places} = {step.shown}"
+        told = step.shown if step.query and step.shown else shown
+        chances = number_text(step.left), number_text(step.right)
+        rows.append((lines, told, *chances, _power(step.factor, times)))
     return [*heading, *chain.from_iterable(table_rows(rows, room))]
 
 
