@@ -33,6 +33,10 @@ from dpcheck.model.values import ArrayValue, Value, value_key
 from dpcheck.records import dataclass, field, replace
 
 Environment = Mapping[str, Value]
+Kind = Literal["draw", "output", "end", "failure"]
+_KINDS: dict[type, Kind] = {
+    program.Sample: "draw", program.Output: "output", program.Fail: "failure"
+}  # fmt: skip
 
 _MAX_SILENT = 100_000
 """Statements between two draws or outputs; a run that needs more of them is not followed."""
@@ -175,17 +179,9 @@ class ProgramRuns:
             self._read[node] = tuple(dict.fromkeys(reads(part)))
         return {name: environment[name] for name in self._read[node] if name in environment}
 
-    def kind(self, place: Place) -> Literal["draw", "output", "end", "failure"]:
+    def kind(self, place: Place) -> Kind:
         """Return what a run has come to."""
-        match self.nodes[place.node]:
-            case program.Sample():
-                return "draw"
-            case program.Output():
-                return "output"
-            case program.Fail():
-                return "failure"
-            case _:
-                return "end"
+        return _KINDS.get(type(self.nodes[place.node]), "end")
 
     def best(self, inputs: Environment, wanted: OutputSequence) -> FoundRun | None:
         """Return the most probable run that shows just these outputs, and ends if they do.
