@@ -253,6 +253,7 @@ def _told(
             side: Literal["<=", ">="] = "<=" if is_known and is_bounded else ">="
             parts += ["; " * bool(parts), Enough(amount, side, name, name.startswith("delta"))]
             parts += [f", {reason}"] if reason and amount.exact == "inf" else []
+            parts += [] if is_bounded else [" (no upper bound is known)"]
     return Tight(Phrase.of(*parts, more), *least) if parts else None
 
 

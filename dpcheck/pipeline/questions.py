@@ -9,6 +9,7 @@ from functools import partial
 from itertools import starmap
 from typing import TYPE_CHECKING, assert_never
 
+from dpcheck.check.quantities.privacy import quantity_text
 from dpcheck.check.values.measures import ClaimRejected
 from dpcheck.check.values.verdicts import Amount, Coverage, Outcome, Phrase, Undecided, Violated
 from dpcheck.diagnostics.claims import SeveralStates
@@ -17,7 +18,7 @@ from dpcheck.exact import TooLarge
 from dpcheck.explore import Explored, MistakesFound
 from dpcheck.explore.open_queries import UNBOUNDED
 from dpcheck.limits import Limit, LimitReached, Limits, RunLimits, too_large
-from dpcheck.logic.claims import QuantityValue
+from dpcheck.logic.claims import PrivacyClaim, QuantityValue, TightEpsilon
 from dpcheck.model.program import Mechanism, Target
 from dpcheck.pipeline.claims.explorations import Explorations
 from dpcheck.pipeline.claims.outcomes import (
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from dpcheck.explain import Detail, Explanation
     from dpcheck.explain.explanation import Tight
     from dpcheck.explain.subject import Subject
+
+_MAX_PIECES = 2
+"""So many pieces of an ε over a parameter are read at once."""
 
 
 def is_selected(check: ResolvedCheck, pattern: str | None) -> bool:
@@ -211,7 +215,8 @@ def _explained(
         others = replace(found.others, n_pairs=whole.n_pairs, is_complete=False)
         found = replace(found, others=others)
     if found is not None and found.tight is not None and known is not None and known.sample:
-        found = replace(found, tight=_at_value(found.tight, answer, known))
+        every = subject.part("tight", lambda: _tight_for_all(ready)) or ""
+        found = replace(found, tight=_at_value(found.tight, answer, known, every))
     if found is not None and detail == "full" and ready.whole is None:
         n_inputs = ready.explored.sizes.n_initial
         smaller = subject.part("also", lambda: smaller_model(check, n_inputs, limits))
@@ -219,8 +224,30 @@ def _explained(
     return found, tuple(subject.faults.values())
 
 
-def _at_value(tight: Tight, answer: Answer, known: AllValues) -> Tight:
-    """Return what is tight at one value of a parameter, after the claim where that holds."""
+def _tight_for_all(ready: Ready) -> str:
+    """Return the least ε for all values of a parameter, "" where it has many pieces, or is slow."""
+    from dpcheck.explain.explain import short_limits
+
+    every = ready.for_all
+    if every is None or not isinstance(claim := every.check.claim, PrivacyClaim):
+        return ""
+    quantity = TightEpsilon(claim.delta, claim.span)
+    asked = every.asking(QuantityValue(quantity, claim.span))
+    try:
+        known = outcome_of(asked, short_limits(ready.truths.limits))[0].all_values
+    except (ClaimRejected, LimitReached):
+        return ""
+    if known is None or not 0 < len(known.pieces) <= _MAX_PIECES:
+        return ""
+    pieces = [f"{each.text} for {known.param} in {each.interval.text}" for each in known.pieces]
+    return f"{quantity_text(quantity)} = {', '.join(pieces)}; "
+
+
+def _at_value(tight: Tight, answer: Answer, known: AllValues, every: str) -> Tight:
+    """Return what is tight at one value of a parameter, after `every`, what is for all values.
+
+    Between stands the claim where that holds.
+    """
     at = "" if answer.at is None else f" at {answer.at}"
     asks = [
         f"check {answer.target} for {known.param} in {each.text}{at}: {answer.claim}; "
@@ -229,7 +256,7 @@ def _at_value(tight: Tight, answer: Answer, known: AllValues) -> Tight:
     ]
     setting = f"{known.param}={known.sample}"
     lead = f"with -D {setting}: " if "(" not in setting else f"with -D '{setting}': "
-    return replace(tight, text=Phrase.of("".join(asks), lead, *tight.text.parts))
+    return replace(tight, text=Phrase.of(every, "".join(asks), lead, *tight.text.parts))
 
 
 def _parts_alone(ready: Ready, subject: Subject) -> Iterator[tuple[Subject, int, int]]:

@@ -75,7 +75,7 @@ def test_where_the_sides_part_it_is_told_what_the_branch_reads(tmp_path):
     check ends: dp(1)"""
     parted, ends = (found.run.steps for found in explained(text, tmp_path))
     assert [(each.name, each.left, each.right) for each in parted[-1].reads] == [("seen", "1", "2")]
-    assert "never gets here (line 6)" in parted[-1].note
+    assert "goes elsewhere (line 6)" in parted[-1].note
     assert ends[-1].kind == "end"
     assert [(each.name, each.left, each.right) for each in ends[-1].reads] == [("x", "0", "1")]
 

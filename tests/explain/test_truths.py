@@ -123,7 +123,7 @@ def test_a_cell_that_is_too_wide_is_folded_and_loses_nothing(tmp_path):
     (answer,) = answers(text, tmp_path)
     told = answer_text(answer)
     assert "…" not in told
-    assert "never gets here" in " ".join(told.split())
+    assert "goes elsewhere" in " ".join(told.split())
 
 
 def test_an_interval_that_every_probability_keeps_is_not_offered(tmp_path):
@@ -515,8 +515,8 @@ def test_where_the_right_side_does_not_end_a_run_says_so(tmp_path):
     check m: dp(1)"""
     (answer,) = answers(text, tmp_path)
     step = answer.explanation.run.steps[-1]
-    assert (step.kind, step.note) == ("end", "right never gets here (line 5)")
-    assert re.search(r"the end +- +right never gets here \(line 5\)\n", answer_text(answer))
+    assert (step.kind, step.note) == ("end", "right goes elsewhere (line 5)")
+    assert re.search(r"the end +- +right goes elsewhere \(line 5\)\n", answer_text(answer))
 
 
 def test_an_infinite_budget_of_unbounded_noise_says_why_where_it_is_one_sided(tmp_path):
@@ -574,11 +574,11 @@ def test_a_line_of_another_file_is_told_with_that_file(tmp_path):
     check later: P>=1 [ X D{0} [ X output = 1 ] ]
     check later: E>=1/2 [ output(2) ]"""
     end, inner, mean = explained(text, tmp_path)
-    assert end.run.steps[-1].note == "right never gets here (line lib:4)"
+    assert end.run.steps[-1].note == "right goes elsewhere (line lib:4)"
     assert "after true (line lib:13), " in str(inner.inner.text)
     assert str(mean.remarks[-1].text).endswith(" (line lib:15)")
     (here,) = explained(f"{LIBRARY}check ended: dp(1)", tmp_path)
-    assert here.run.steps[-1].note == "right never gets here (line 4)"
+    assert here.run.steps[-1].note == "right goes elsewhere (line 4)"
 
 
 def test_a_record_is_kept_on_the_line_of_its_input(tmp_path):
@@ -761,6 +761,25 @@ def test_lines_of_outputs_are_those_that_the_pair_reaches(turn, tmp_path):
     assert [[each.number for each in lines] for lines in shown] == [[line], [line]]
     (sure,) = answers(text.replace("chance", "0"), tmp_path)
     assert re.search(rf"never outputs \w+: line {line} shows \w+$", answer_text(sure), re.MULTILINE)
+
+
+def test_where_the_right_goes_elsewhere_it_says_what_is_shown_there(tmp_path):
+    text = """mechanism m { input x in 0..1 adjacent all
+      b ~ bernoulli(1/2)
+      if x = 1 & b { output yes } else { output no } }
+    check m: dp(ln 3)"""
+    told = answer_text(answers(text, tmp_path)[0])
+    assert re.search(r"output yes .*right goes elsewhere \(line 3\)", told)
+    assert "the right never outputs yes: line 3 shows no" in told
+
+
+def test_of_an_endless_stream_no_upper_bound_is_said_to_be_known(tmp_path):
+    text = """mechanism m { input q[1..] in integers adjacent linf(q, q') <= 1
+      for i in 1.. { z ~ geometric(q[i], 1/2) unbounded
+        if z >= 0 { output top } else { output bot } } }
+    check m: dp(ln 3)"""
+    told = answer_text(answers(text, tmp_path)[0])
+    assert re.search(r"at least +epsilon >= .* \(no upper bound is known\)", told)
 
 
 def test_numbers_beyond_a_window_are_in_order_with_others_and_never_equal():

@@ -98,10 +98,9 @@ def _of_program(
     steps, is_same = _priced(subject, runs, (found, found), begin)
     elsewhere, cut, instead = None, "", ""
     if right is not None and known[1] == 0:
-        if any(step.right_value for step in steps if step.kind in ("output", "query")):
-            place = first_impossible(subject, shown.outputs, states[1])
-            if place is not None:
-                instead = _shown_instead(subject, runs, right, shown.outputs[: place + 1])
+        place = first_impossible(subject, shown.outputs, states[1])
+        if place is not None:
+            instead = _shown_instead(subject, runs, right, shown.outputs[: place + 1])
         with suppress(Fault):  # of a program that is not made for other noise
             cut = _cut(mechanism, runs, found, (left, right), shown)
     elif right is not None and not is_same:
@@ -304,8 +303,8 @@ def _parting(
     ):
         if on_left != on_right:
             line = subject.in_brackets(Line.of(runs.nodes[node].span))
-            return f"right never gets here{line}", _different(known, there)
-    return "right never gets here", ()
+            return f"right goes elsewhere{line}", _different(known, there)
+    return "right goes elsewhere", ()
 
 
 def _different(

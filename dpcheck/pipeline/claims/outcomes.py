@@ -45,7 +45,8 @@ class Ready:
     """A claim with the chains it is about; of an arrangement these have numbers in `parts`.
 
     `truths` is what was computed so far of formulas on the first. Of a claim about infinitely many
-    inputs, `whole`, it is a window; of one about all analysts, `of_analysts`, about some of them.
+    inputs, `whole`, it is a window; of one about all analysts, `of_analysts`, about some of them;
+    of one about all values of a parameter, `for_all`, about one.
     """
 
     check: ResolvedCheck
@@ -55,6 +56,7 @@ class Ready:
     truths: Truths
     whole: ResolvedCheck | None = None
     of_analysts: ResolvedCheck | None = None
+    for_all: Ready | None = None
 
     @property
     def explored(self) -> Explored:
@@ -112,7 +114,9 @@ def outcome_of(ready: Ready, limits: Limits) -> tuple[Outcome, Ready]:
     single = _SingleValues(ready.check, limits)
     outcome = _for_all_values(ready, ready.check.for_all, single, limits)
     shown_at = None if outcome.all_values is None else outcome.all_values.shown_at
-    return outcome, ready if shown_at is None else single.asked[shown_at]
+    if shown_at is None:
+        return outcome, ready
+    return outcome, replace(single.asked[shown_at], for_all=ready)
 
 
 # --- all values of a parameter -------------------------------------------------------------
