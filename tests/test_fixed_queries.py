@@ -743,3 +743,35 @@ compute m: epsilon
     assert error_codes(check_text(text.replace("SECOND", "true"))) == ["DP636"]
     (found,) = check_text(text.replace("SECOND", "2/2"))["results"]
     assert found["value"]["exp"] == "3"
+
+
+LISTED = """
+mechanism m {
+  input x in {a, b, c}
+  PUBLIC
+  adjacent (a, b), (b, c)
+  query k in {1, 2}
+  y ~ bernoulli(if x = a then 1/(2 + k) else 1/2)
+  output y
+}
+"""
+
+
+@pytest.mark.parametrize("known", ["public t in 0..1", "public t[1..2] in 0..1 where sum(t) > 0"])
+def test_listed_pairs_agree_on_what_is_public_and_on_what_was_asked(known):
+    asked = LISTED.replace("PUBLIC", known).replace("{1, 2}", "{1, 2} fixed")
+    claims = "check m: epsilon = ln 2  check m at k[1] = 1: epsilon = ln(3/2)  check m: dp(ln 2)"
+    report = check_text(asked + claims)
+    assert verdicts(report) == ["holds"] * 3
+    n_known = 2 if known.endswith("0..1") else 3
+    assert [one["neighbor_pairs"] for one in report["results"]] == [
+        2 * n_known * n_asked for n_asked in (2, 1, 2)
+    ]
+
+
+def test_a_listed_value_that_no_input_has_is_a_mistake_beside_public_inputs_too():
+    text = LISTED.replace("PUBLIC", "public t in 0..1").replace(
+        "{a, b, c}", "{a, b, c} where x != c"
+    )
+    report = check_text(text + "check m: dp(ln 2)")
+    assert error_codes(report) == ["DP509"]

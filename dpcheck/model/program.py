@@ -309,7 +309,7 @@ class AdjacentWhere(Frozen):
 
 
 class AdjacentPairs(Frozen):
-    """`adjacent (v, w), ...` for the one input of the mechanism."""
+    """`adjacent (v, w), ...` for the one private input of the mechanism."""
 
     pairs: tuple[tuple[Value, Value], ...]
     span: Span

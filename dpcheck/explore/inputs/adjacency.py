@@ -104,17 +104,23 @@ def symmetric(found: Sequence[IntArray], n_states: int) -> IntArray:
 def _listed(
     mechanism: Mechanism, clause: AdjacentPairs, inputs: Columns, table: ValueTable
 ) -> IntArray:
-    """Return the pairs [n_pairs, 2] that are listed by value, for the one input of a mechanism."""
-    (one,) = mechanism.inputs  # which is no array
-    rows = {code: k for k, code in enumerate(inputs[one.name].tolist())}
-    pairs = []
+    """Return the pairs [n_pairs, 2] that are listed by value, for the one private input.
+
+    Neighbors agree on all others: these are public, what an analyst has chosen among them.
+    """
+    (one,) = (each for each in mechanism.inputs if not each.is_public)  # which is no array
+    column, pairs = inputs[one.name], [np.empty((0, 2), np.int64)]
+    rest = (codes for name, codes in inputs.items() if name != one.name)
+    _, agreeing = distinct_rows([np.zeros_like(column), *rest])
     for pair in clause.pairs:
-        ends = [rows.get(table.code(value)) for value in pair]
+        ends = [np.flatnonzero(column == table.code(value)) for value in pair]
         for value, end in zip(pair, ends, strict=True):
-            if end is None:
+            if not len(end):
                 raise MistakesFound([PairOutsideInput(clause.span, one.name, value_text(value))])
-        pairs.append(ends)
-    return np.array(pairs, np.int64).reshape(-1, 2)
+        left, right = ends
+        _, here, there = np.intersect1d(agreeing[left], agreeing[right], return_indices=True)
+        pairs.append(np.stack([left[here], right[there]], axis=1))
+    return np.concatenate(pairs)
 
 
 # --- pairs that satisfy a condition --------------------------------------------------------

@@ -10,7 +10,7 @@ from dpcheck.diagnostics.runs import PairOutsideInput
 from dpcheck.exact import Number
 from dpcheck.model import program, surface, trees
 from dpcheck.model.evaluation import apply
-from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Logic, Var, primed_name, reads
+from dpcheck.model.expressions import ArrayVar, Var, primed_name, reads
 from dpcheck.model.values import INTEGERS, Value, value_text
 from dpcheck.resolve.expressions.expressions import constant, expression, has_hole
 from dpcheck.resolve.expressions.kinds import report_wrong_kinds
@@ -183,7 +183,7 @@ def _pairs(
     shapes: Sequence[InputShape],
     scope: Scope,
 ) -> program.Adjacency | None:
-    """Return the pairs of values of the one private input; beside public ones, as a condition."""
+    """Return the pairs of values of the one private input."""
     private = [shape for shape in shapes if not shape.declared.is_public]
     if len(private) != 1 or private[0].indices is not None:
         scope.report(structure.PairsNeedOneInput(clause.span, mechanism.name.name, len(private)))
@@ -202,9 +202,7 @@ def _pairs(
             pairs.append((values[0], values[1]))
     if len(pairs) != len(clause.pairs):
         return None
-    if len(shapes) == 1:
-        return program.AdjacentPairs(tuple(pairs), clause.span)
-    return program.AdjacentWhere(_pairs_condition(shape, pairs, clause), clause.span)
+    return program.AdjacentPairs(tuple(pairs), clause.span)
 
 
 def _pair_value(tree: surface.Expression, shape: InputShape, scope: Scope) -> Value | None:
@@ -213,20 +211,6 @@ def _pair_value(tree: surface.Expression, shape: InputShape, scope: Scope) -> Va
         scope.report(PairOutsideInput(tree.span, shape.name, value_text(value)))
         return None
     return value
-
-
-def _pairs_condition(
-    shape: InputShape, pairs: Sequence[tuple[Value, Value]], clause: surface.AdjacentPairs
-) -> Expr:
-    here, there = Var(shape.name, clause.span), Var(f"{shape.name}'", clause.span)
-
-    def equal(variable: Var, value: Value) -> Expr:
-        return Apply("=", (variable, Const(value, clause.span)), clause.span)
-
-    either = [
-        Logic("and", (equal(here, left), equal(there, right)), clause.span) for left, right in pairs
-    ]
-    return Logic("or", tuple(either), clause.span)
 
 
 def _report_free_inputs(
