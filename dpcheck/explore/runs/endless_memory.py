@@ -38,7 +38,8 @@ def endless_memory(states: RawStates, tails: Tails) -> EndlessMemory | None:
                 seen = laws.setdefault((places[state][0].cut, values), set())
                 seen.add(law)
                 if len(seen) > MOST_RETURNS:
-                    return EndlessMemory(states.span_of(state), spoken(name), bool(tails.moved))
+                    place = states.flow.nodes[places[state][0].cut[1]].span
+                    return EndlessMemory(place, spoken(name), bool(tails.moved))
             state = int(parents[state])
     return None
 

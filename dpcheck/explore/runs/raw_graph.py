@@ -170,8 +170,6 @@ class RawStates:
         self.labelled_edges: list[LabelledEdges] | None = [] if starts.labelled else None
         self.parents = [np.full(self.n_inputs, -1, np.int64)]
         self.parent_drawn = [np.zeros(self.n_inputs, np.int64)]
-        self.made_by = [np.zeros(self.n_inputs, np.int64)]
-        self.spans: dict[Span, int] = {self.mechanism.span: 0}
 
     def next_waiting(self) -> tuple[StatesAtPoint, int, int] | None:
         """Return the first cut point with states that wait, and which they are; they wait no more.
@@ -200,9 +198,7 @@ class RawStates:
 
     # --- states and edges ------------------------------------------------------------------
 
-    def reach(
-        self, cut: Cut, columns: dict[str, IntArray], part: Part, batch: Batch, span: Span
-    ) -> IntArray:
+    def reach(self, cut: Cut, columns: dict[str, IntArray], part: Part, batch: Batch) -> IntArray:
         """Return the raw states [n_rows] the rows are in at a cut point; new ones are queued."""
         table = self.tables.get(cut)
         if table is None:
@@ -210,12 +206,10 @@ class RawStates:
         local, new = table.states.numbers(list(columns.values()), len(part.origin))
         if len(new):
             first_met = part.at(new)
-            self._add_states(table, batch.source_of(first_met), batch.drawn_of(first_met), span)
+            self._add_states(table, batch.source_of(first_met), batch.drawn_of(first_met))
         return table.numbers[local]
 
-    def _add_states(
-        self, table: StatesAtPoint, sources: IntArray, drawn: IntArray, span: Span
-    ) -> None:
+    def _add_states(self, table: StatesAtPoint, sources: IntArray, drawn: IntArray) -> None:
         """Add new states of a cut point, each first met after a raw state and what it drew."""
         point = table.cut[1]
         if table.n_expanded == len(table.numbers):
@@ -227,8 +221,6 @@ class RawStates:
             self.n_shared += len(sources)
         self.parents.append(sources)
         self.parent_drawn.append(drawn)
-        place = self.spans.setdefault(span, len(self.spans))
-        self.made_by.append(np.full(len(sources), place, np.int64))
 
     def record(self, batch: Batch, ends: list[tuple[Part, IntArray]]) -> None:
         """Add the edges of finished rows, parallel ones summed up."""
@@ -317,10 +309,6 @@ class RawStates:
         self.limits.check_time(f"{self.n_counted} states explored")
 
     # --- mistakes --------------------------------------------------------------------------
-
-    def span_of(self, state: int) -> Span:
-        """Return the statement that a state was first made by."""
-        return list(self.spans)[int(end_to_end(self.made_by)[state])]
 
     def add_mistake(self, fault: Fault, span: Span, source: int, drawn: int) -> None:
         """Add the mistake that a fault is, met after a raw state (which drew that value)."""

@@ -142,7 +142,7 @@ class Walk:
             case program.Branch() as node if index in self.flow.endless and not self._may_pass(
                 part
             ):
-                self._arrive(("head", index), {}, index, part, node.span)
+                self._arrive(("head", index), {}, index, part)
             case program.Branch() as node:
                 self._branch(node, part)
             case program.Sample() as node:
@@ -150,7 +150,7 @@ class Walk:
             case program.Output() as node:
                 codes, part = self._valued(node.value, part, node.span)
                 point = self.flow.point(node.next)
-                self._arrive(("shown", point), {SHOWN: codes}, point, part, node.span)
+                self._arrive(("shown", point), {SHOWN: codes}, point, part)
             case program.Stop():
                 self.finish(part, np.full(len(part.origin), STOPPED, np.int64))
             case program.Fail() as node:
@@ -170,14 +170,12 @@ class Walk:
             self.states.n_passed += len(part.origin)
         return may_pass
 
-    def _arrive(
-        self, cut: Cut, extra: dict[str, IntArray], point: int, part: Part, span: Span
-    ) -> None:
+    def _arrive(self, cut: Cut, extra: dict[str, IntArray], point: int, part: Part) -> None:
         """End at a cut point, with its extra column and what is live there."""
         if len(part.origin):
             part = self._settled(part, self.flow.live_at(point))
             live = {name: part.frame[name] for name in self.flow.live_at(point)}
-            states = self.states.reach(cut, extra | live, part, self.batch, span)
+            states = self.states.reach(cut, extra | live, part, self.batch)
             self.finish(part, states)
 
     def _distributions(
@@ -289,7 +287,7 @@ class Walk:
             return
         columns = {DRAWS: numbers} | {name: part.frame[name] for name in kept}
         cut: Cut = ("sample", index)
-        self.finish(part, self.states.reach(cut, columns, part, self.batch, node.span))
+        self.finish(part, self.states.reach(cut, columns, part, self.batch))
 
 
 def _kept_at_sample(flow: Flow, node: program.Sample) -> tuple[str, ...]:
