@@ -233,16 +233,6 @@ def _peeled(graph: Graph) -> tuple[IntArray, IntArray]:
     return order, np.array(starts, np.int64)
 
 
-def has_cycles(graph: Graph) -> bool:
-    """Return whether some run may come back to a state, other than where it stays for ever.
-
-    >>> has_cycles(Graph(np.array([0, 2, 3]), np.array([0, 1, 1])))
-    True
-    """
-    leaves = graph.degrees[graph.sources[graph.loops]] > 1
-    return bool(leaves.any()) or layers_from_the_top(graph, graph.n_states) is None
-
-
 def _freed(found: IntArray, pending: IntArray, place: IntArray) -> IntArray:
     """Count each of some states once less, as often as it was found; return those that reach 0.
 
