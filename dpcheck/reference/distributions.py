@@ -32,7 +32,7 @@ def law_of(pairs: list[tuple[Value, Number]], *, is_normalized: bool = False) ->
         found = {value: quotient(weight, total) for value, weight in found.items()}
     if any(sign(p) < 0 for p in found.values()) or sum(found.values(), ZERO) != 1:
         raise WrongProgram("these are no probabilities")
-    return {value: p for value, p in found.items() if sign(p) > 0}
+    return found
 
 
 def distribution(tree: Tree, env: Env, scope: Scope) -> Law:

@@ -70,6 +70,7 @@ class Mechanism(runs.Model):
     Where queries are ahead, the variable `query` has the length of the history as far as it counts,
     the choices (name, ((length, choice), ...)), and whether they are shown: no formula counts them.
     For an analyst who `adapts` it is a draw of what is `offered`: of so many each choice.
+    Without an analyst every choice is made, and the lengths of histories then are kept in `made`.
     """
 
     def __init__(self, tree: Tree, given: Env, scope: Scope, work: Work) -> None:
