@@ -775,3 +775,8 @@ def test_a_listed_value_that_no_input_has_is_a_mistake_beside_public_inputs_too(
     )
     report = check_text(text + "check m: dp(ln 2)")
     assert error_codes(report) == ["DP509"]
+
+
+def test_listed_pairs_of_an_input_with_a_mistake_are_not_said_to_lack_it():
+    text = LISTED.replace("PUBLIC", "").replace("query k", "query c")  # which is no symbol then
+    assert "DP526" not in error_codes(check_text(text + "check m: dp(ln 2)"))

@@ -185,8 +185,11 @@ def _pairs(
 ) -> program.Adjacency | None:
     """Return the pairs of values of the one private input."""
     private = [shape for shape in shapes if not shape.declared.is_public]
-    if len(private) != 1 or private[0].indices is not None:
-        scope.report(structure.PairsNeedOneInput(clause.span, mechanism.name.name, len(private)))
+    n_private = sum(not one.is_public for one in mechanism.inputs)
+    if len(private) < n_private:  # an input has a mistake of its own
+        return None
+    if n_private != 1 or private[0].indices is not None:
+        scope.report(structure.PairsNeedOneInput(clause.span, mechanism.name.name, n_private))
         return None
     shape = private[0]
     bare = Scope(
