@@ -116,6 +116,10 @@ class _Step:
 
     def check(self, answers: Sequence[Answer], places: Mapping[int, Place]) -> None:
         """Raise `NotKeptError` unless every way to go on has an answer."""
+        streams = {c for one in self.mechanism.inputs if one.is_stream for c in one.cells}
+        node = self.mechanism.nodes[self.place.node]
+        if isinstance(node, program.Branch) and node.is_round and streams & self.place.known.keys():
+            raise NotKeptError  # every round reads values of its own
         try:
             ways = list(self._ways())
         except _MissingError:

@@ -8,6 +8,7 @@ from dpcheck.align.arena import arena
 from dpcheck.align.bound import Alignment, aligned
 from dpcheck.align.neighbors import Unreadable, differences
 from dpcheck.align.prices import keeps_paths
+from dpcheck.align.ways import Ways
 from dpcheck.certify.moved import OPEN
 from dpcheck.limits import Limits
 from dpcheck.records import replace
@@ -150,6 +151,21 @@ def test_no_state_can_forget_what_was_chosen(what):
             edited_arena = replace(alignment.arena, states=states)
             assert not keeps_paths(replace(alignment, arena=edited_arena))
     assert n_edited
+
+
+def test_values_of_a_round_are_not_those_of_the_next(monkeypatch):
+    text = ABOVE_THRESHOLD.replace("{ output top stop }", "{ output top }")
+    assert found(text).cost is None  # each round may differ by something else
+    init = Ways.__init__
+
+    def once_for_all(ways, *arguments):
+        init(ways, *arguments)
+        ways.streams = set()
+
+    monkeypatch.setattr(Ways, "__init__", once_for_all)
+    alignment = found(text)
+    assert alignment.cost is not None
+    assert not keeps_paths(alignment)
 
 
 def test_every_start_is_needed():
