@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from operator import and_, or_
+from operator import and_, methodcaller, or_
 from typing import Final, assert_never
 
 import numpy as np
@@ -432,7 +432,9 @@ def _value(quantity: Quantity, setting: Setting) -> Outcome:
     if isinstance(quantity, PathProbability | Expectation):
         value = one_number(quantity, setting)
         line = _line(setting, [value])
-        parts: list[_Part] = [(everywhere(True, line.low, line.high), partial(_number_text, value))]
+        is_one = not isinstance(value, ExpNumber)
+        text = (lambda _: bound_amount(value).exact) if is_one else methodcaller("text", value)
+        parts: list[_Part] = [(everywhere(True, line.low, line.high), text)]
         coverage, vacuity = looked_at(quantity, setting)
     else:
         assert isinstance(quantity, TightEpsilon | TightDelta), "other quantities are refused"
@@ -474,11 +476,6 @@ def _own_text(outcome: Outcome, here: Region, parts: Sequence[_Part], line: Line
     return piece.exact
 
 
-def _number_text(value: Extended, line: Line) -> str:
-    """Return a probability or mean as an expression."""
-    return line.text(value) if isinstance(value, ExpNumber) else bound_amount(value).exact
-
-
 def _parts(quantity: TightEpsilon | TightDelta, events: _Events) -> list[_Part]:
     """Return ε or δ as pieces."""
     line, limits = events.line, events.limits
@@ -489,7 +486,7 @@ def _parts(quantity: TightEpsilon | TightDelta, events: _Events) -> list[_Part]:
             pieces = [] if finite.is_empty else envelope(ratios, (ONE, ONE, 1), line, limits)
             parts: list[_Part] = [(infinite, lambda _: "inf")]
             for region, (p, _, d) in pieces:
-                text = partial(_logarithm_text, p, d)
+                text = methodcaller("logarithm_text", p, d)
                 parts.append((joined(and_, [region, finite]), text))
             return parts
         case TightDelta(epsilon=epsilon):
@@ -497,10 +494,6 @@ def _parts(quantity: TightEpsilon | TightDelta, events: _Events) -> list[_Part]:
             growth = growth_on(line, (factor, root))
             pieces = envelope(events.sets(epsilon).functions(), growth, line, limits)
             return [(region, partial(_delta_text, function, growth)) for region, function in pieces]
-
-
-def _logarithm_text(above: fmpz_poly, below: fmpz_poly, line: Line) -> str:
-    return line.logarithm_text(above, below)
 
 
 def _delta_text(function: Function, growth: Growth, line: Line) -> str:

@@ -88,21 +88,16 @@ def _undecided(
     both_ways = np.concatenate([codes, codes[:, ::-1]])
     keys = distinct(both_ways[:, 0] * len(members) + both_ways[:, 1])
     wanted = np.stack(np.divmod(keys[keys != 0], len(members)), axis=1)  # 0 is 0 against 0
-    if (
-        is_above_1 and root == 1 and is_term(above) and is_term(below)
-    ):  # as at F = 1/alpha: before the shift
+    if is_above_1 and root == 1 and is_term(above) and is_term(below):  # before the shift
         plain = _coefficients(members, max(p.degree() for p in members))
-        sides = _of_one_width(_times_term(plain, below), _times_term(plain, above))
-        small, large = (_sums_from(side) for side in sides)
+        width = plain.shape[1] + max(above.degree(), below.degree())
+        small, large = (_sums_from(plain, side, width) for side in (below, above))
         wanted = _not_clear(small, large, wanted, limits, or_equal=or_equal)
     used, places = np.unique(wanted, return_inverse=True)
-    if not len(used):
-        return
-    left = [below * members[k] ** root for k in used.tolist()]
-    right = [above * members[k] ** root for k in used.tolist()]
-    degree = max(p.degree() for p in [*left, *right])
     open_pairs = places.reshape(-1, 2)
-    if is_above_1:
+    left, right = ([side * members[k] ** root for k in used.tolist()] for side in (below, above))
+    if is_above_1 and len(used):
+        degree = max(p.degree() for p in [*left, *right])
         small, large = (_coefficients([p(SHIFT) for p in side], degree) for side in (left, right))
         open_pairs = _not_clear(small, large, open_pairs, limits, or_equal=or_equal)
     for i, j in open_pairs.tolist():
@@ -137,33 +132,17 @@ def _not_clear(
     return found
 
 
-def _times_term(rows: Rows, term: fmpz_poly) -> Rows:
-    """Return coefficients [n_rows, n + k] of polynomials times c·t^k, from theirs [n_rows, n]."""
-    factor, degree = int(term[term.degree()]), term.degree()
-    scaled: Rows = rows.astype(object) * factor if factor != 1 else rows
-    return _widened(scaled, degree, rows.shape[1] + degree)
-
-
-def _widened(rows: Rows, n_before: int, width: int) -> Rows:
-    """Return rows [n_rows, width] with so many zeros before them, and zeros after them."""
-    made: Rows = np.zeros((len(rows), width), object if rows.dtype == object else np.int64)
-    made[:, n_before : n_before + rows.shape[1]] = rows
-    return made
-
-
-def _sums_from(rows: Rows) -> Rows:
-    """Return S_j = c_j + c_(j+1) + ... of rows of coefficients [n_rows, n].
+def _sums_from(rows: Rows, term: fmpz_poly, width: int) -> Rows:
+    """Return S_j = c_j + c_(j+1) + ... of polynomials times c·t^k, [n_rows, width], from theirs.
 
     Σ c_j t^j = S_0 + Σ S_j (t^j - t^(j-1)) (Abel), so no S_j < 0 means no negative value for t > 1.
     """
-    sums: Rows = rows[:, ::-1].cumsum(axis=1)[:, ::-1]
+    factor, degree = int(term[term.degree()]), term.degree()
+    scaled = rows.astype(object) * factor if factor != 1 else rows
+    wide: Rows = np.zeros((len(rows), width), scaled.dtype)
+    wide[:, degree : degree + rows.shape[1]] = scaled
+    sums: Rows = wide[:, ::-1].cumsum(axis=1)[:, ::-1]
     return sums
-
-
-def _of_one_width(left: Rows, right: Rows) -> tuple[Rows, Rows]:
-    """Return rows of coefficients [n_rows, n] with as many columns each."""
-    width = max(left.shape[1], right.shape[1])
-    return _widened(left, 0, width), _widened(right, 0, width)
 
 
 def _coefficients(polynomials: Sequence[fmpz_poly], degree: int) -> Rows:
