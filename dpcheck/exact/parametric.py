@@ -258,24 +258,18 @@ def logarithm_of(value: ParamNumber) -> Budget:
 
 
 @lru_cache(maxsize=1024)
-def outside_unit(value: ParamNumber, signs: tuple[int, ...], *, has_top: bool) -> str | None:
-    """Return one value of the parameter for which a number is not in [0, 1], as words; else None.
-
-    There it, or (unless without `has_top`) what is left to 1, has one of the signs.
-    """
+def example_where(value: ParamNumber, signs: tuple[int, ...]) -> str | None:
+    """Return one value of the parameter for which a number has one of some signs, as words."""
     from dpcheck.exact.line import line_of
 
     line = line_of(value.param, [value.value], is_exponential=value.is_exponential)
-    for number in (value.value, subtract(1, value.value))[: 1 + has_top]:
-        failing = line.where(number, signs)
-        if not failing.is_empty:
-            return line.example_text(failing)
-    return None
+    failing = line.where(value.value, signs)
+    return None if failing.is_empty else line.example_text(failing)
 
 
 def _refuse(value: ParamNumber, signs: tuple[int, ...], title: str) -> None:
     """Raise `ParamError` if a function has one of these signs for some value."""
-    place = outside_unit(value, signs, has_top=False)
+    place = example_where(value, signs)
     if place is not None:
         raise ParamError(f"{title.format(f'`{param_text(value)}`')} {place}")
 

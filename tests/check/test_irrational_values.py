@@ -226,7 +226,7 @@ def test_a_mistake_at_an_irrational_value_names_where_it_is():
     ]
     assert twin["code"] == mistake["code"]
     assert any("p = 1/2" in note for note in twin["notes"])
-    assert any("where a weight is 0" in note for note in mistake["notes"])
+    assert any("p in (1/2, 3/4)" in note for note in mistake["notes"])
 
 
 RARE_END = """param p in (0, 1)

@@ -22,11 +22,11 @@ from dpcheck.exact import (
 from dpcheck.exact.parametric import (
     as_budget,
     combined,
+    example_where,
     exponential_of,
     logarithm,
     logarithm_of,
     negative,
-    outside_unit,
     raised,
     summed,
 )
@@ -220,19 +220,17 @@ def test_a_budget_of_a_parameter_is_equal_to_none_without_one():
     assert depends == combined("*", fmpq(1, 2), combined("*", 2, depends))
 
 
-def test_a_value_outside_of_the_unit_interval_is_an_example():
-    shown = {"signs": (-1,), "has_top": True}
-    assert outside_unit(alpha, **shown) is None
-    assert outside_unit(combined("*", 2, alpha), **shown) == "at alpha = 2/3"
-    assert outside_unit(combined("*", 2, alpha), (-1,), has_top=False) is None
-    assert outside_unit(combined("-", alpha, fmpq(1, 2)), **shown) == "at alpha = 1/3"
+def test_a_value_at_which_a_number_has_a_sign_is_an_example():
+    negative, not_positive = (-1,), (-1, 0)
+    assert example_where(alpha, negative) is None
+    assert example_where(combined("-", 1, combined("*", 2, alpha)), negative) == "at alpha = 2/3"
     middle = combined("-", alpha, fmpq(1, 2))
+    assert example_where(middle, negative) == "at alpha = 1/3"
     square = combined("*", middle, middle)
-    assert outside_unit(square, **shown) is None
-    assert outside_unit(square, (-1, 0), has_top=True) == "at alpha = 1/2"
-    below = combined("-", alpha, 2)
-    assert outside_unit(below, (-1, 0), has_top=False) == "at alpha = 1/2"
-    assert outside_unit(combined("+", 1, square), (-1, 0), has_top=False) is None
+    assert example_where(square, negative) is None
+    assert example_where(square, not_positive) == "at alpha = 1/2"
+    assert example_where(combined("-", alpha, 2), not_positive) == "at alpha = 1/2"
+    assert example_where(combined("+", 1, square), not_positive) is None
 
 
 def test_a_divisor_may_be_negative_and_a_factor_of_a_budget_is_rational():

@@ -13,7 +13,7 @@ from operator import itemgetter
 import numpy as np
 
 from dpcheck import exact
-from dpcheck.chain.chain import BoolArray, Chain, IntArray, NeighborRelation, WeightArray
+from dpcheck.chain.chain import Chain, IntArray, NeighborRelation, WeightArray
 from dpcheck.chain.sets import distinct, distinct_rows
 from dpcheck.chain.weights.denominators import Scales, weight_array
 from dpcheck.chain.weights.rows import Entries, Rows, in_places, joined, rows_of
@@ -208,7 +208,7 @@ class _Layout:
         for branch in row.branches:
             match branch:
                 case RowBranch(target=target):
-                    picked = np.flatnonzero(plan.positive[column])
+                    picked = np.flatnonzero(plan.numerators[column] != 0)
                     states = self._states(target, frame.at(picked), names)
                     numerators = plan.numerators[column][picked]
                     parts.append(Entries(picked, states, numerators, plan.scales[picked]))
@@ -260,7 +260,7 @@ class _Layout:
         """Return whole weights of the plain branches, or None if some row does not sum to 1."""
         n_draws = sum(isinstance(branch, RowDraw) for branch in row.branches)
         if not weights and n_draws == 1:
-            return _Plan([], [], np.zeros(frame.n_rows, np.int64))
+            return _Plan([], np.zeros(frame.n_rows, np.int64))
         columns = weights or [np.zeros(frame.n_rows, np.int64)]
         first, group = distinct_rows(columns)
         distinct: list[list[exact.Whole]] = []
@@ -287,8 +287,7 @@ class _Layout:
         numerators = [
             weight_array([wholes[j] for wholes in distinct])[group] for j in range(len(weights))
         ]
-        positive = [column != 0 for column in numerators]
-        return _Plan(numerators, positive, np.array(scales, np.int64)[group])
+        return _Plan(numerators, np.array(scales, np.int64)[group])
 
     def _wrong_sum(
         self, row: Row, numbers: Sequence[exact.Number], total: exact.Number, run: tuple[str, ...]
@@ -310,7 +309,6 @@ class _Plan:
     """Whole weights of a row's plain branches: numerators[j] [n_rows] over `scales` [n_rows]."""
 
     numerators: list[WeightArray]
-    positive: list[BoolArray]
     scales: IntArray
 
 

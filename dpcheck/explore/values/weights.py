@@ -8,19 +8,14 @@ parameter ends for the explorer: what it computes on is an element of a field li
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from dpcheck.diagnostics.params import ParamAsValue, WeightOutsideUnit
-from dpcheck.exact import ExpNumber, Number, Param, ParamNumber, add, divide, sign, subtract
-from dpcheck.exact.parametric import outside_unit
+from dpcheck.exact import ExpNumber, Number, ParamNumber, add, divide, sign, subtract
+from dpcheck.exact.parametric import combined, example_where
 from dpcheck.explore.values.codes import ValueTable
 from dpcheck.explore.values.mistakes import MistakeFault
 from dpcheck.model.values import Value, value_text
 from dpcheck.source import Span
-
-if TYPE_CHECKING:
-    from dpcheck.exact.line import Line
 
 
 def weight_value(
@@ -35,46 +30,28 @@ def weight_value(
     if isinstance(value, ExpNumber):
         weights.has_exp = True
     elif isinstance(value, ParamNumber):
-        _check_range(value, span, is_strict=is_strict, has_top=has_top)
+        both = [value, combined("-", 1, value)][: 1 + has_top]
+        sides = [each for each in both if isinstance(each, ParamNumber)]
+        for side in sides:
+            if place := example_where(side, (-1, 0) if is_strict else (-1,)):
+                wrong = "not between 0 and 1" if is_strict else "no probability"
+                wrong, shown = wrong if has_top else "negative", f"`{value_text(value)}`"
+                raise MistakeFault(WeightOutsideUnit(span, (), shown, wrong, place))
         if weights.param not in (None, (value.param, value.is_exponential)):
             raise _alone(span, f"`{value.param.name}`, alone or in `exp`, stands beside another")
         weights.param = value.param, value.is_exponential
-        zeros = _vanishing(value, has_top=has_top)
-        weights.vanishing.update(dict.fromkeys(zeros))
+        zeros = [side for side in sides if example_where(side, (0,))]
+        weights.vanishing.update(dict.fromkeys(each.value for each in zeros))
         if zeros and value.param.is_single:
-            return 0 if zeros[0] == value.value else 1
+            return 0 if zeros[0] is value else 1
         value = value.value
     if weights.param is not None and weights.has_exp:
         raise _alone(span, f"`exp` of a number stands beside `{weights.param[0].name}`")
     return value
 
 
-@lru_cache(maxsize=1024)
-def _vanishing(value: ParamNumber, *, has_top: bool) -> tuple[Number, ...]:
-    """Return which of a weight and (unless without `has_top`) what it leaves to 1 may be 0."""
-    line = _line((value.param, value.is_exponential), [value.value])
-    sides = (value.value, subtract(1, value.value))[: 1 + has_top]
-    return tuple(side for side in sides if not line.where(side, (0,)).is_empty)
-
-
-def _check_range(value: ParamNumber, span: Span, *, is_strict: bool, has_top: bool) -> None:
-    """Raise the mistake of a number that is no weight for some value of its parameter."""
-    place = outside_unit(value, (-1, 0) if is_strict else (-1,), has_top=has_top)
-    if place is not None:
-        wrong = "not between 0 and 1" if is_strict else "no probability"
-        wrong = wrong if has_top else "negative"
-        raise MistakeFault(WeightOutsideUnit(span, (), f"`{value_text(value)}`", wrong, place))
-
-
 def _alone(span: Span, why: str) -> MistakeFault:
     return MistakeFault(ParamAsValue(span, (), f"{why}, in the weights of one target"))
-
-
-def _line(param: tuple[Param, bool], numbers: Sequence[Number]) -> Line:
-    """Return the values of a parameter, of which perhaps `exp` is used, for some numbers."""
-    from dpcheck.exact.line import line_of
-
-    return line_of(param[0], numbers, is_exponential=param[1])
 
 
 def are_positive(numbers: Sequence[Number], table: ValueTable) -> Iterator[bool]:
@@ -82,7 +59,10 @@ def are_positive(numbers: Sequence[Number], table: ValueTable) -> Iterator[bool]
     if table.weights.param is None:
         yield from (sign(number) > 0 for number in numbers)
         return
-    line = _line(table.weights.param, numbers)
+    from dpcheck.exact.line import line_of
+
+    param, is_exponential = table.weights.param
+    line = line_of(param, numbers, is_exponential=is_exponential)
     yield from (line.where(number, (-1, 0)).is_empty for number in numbers)
 
 
@@ -113,7 +93,10 @@ def sum_for_some_values(
     """Return the mistake of weights whose sum is not 1, or 0 if relative, for some value."""
     if table.weights.param is None:
         return None
-    line = _line(table.weights.param, [total])
+    from dpcheck.exact.line import line_of
+
+    param, is_exponential = table.weights.param
+    line = line_of(param, [total], is_exponential=is_exponential)
     number, signs = (total, (0,)) if is_relative else (subtract(total, 1), (-1, 1))
     failing = line.where(number, signs)
     if failing.is_empty:

@@ -198,10 +198,7 @@ class _SingleValues:
         except ClaimRejected as rejected:
             mistake = rejected.mistake
             if isinstance(mistake, RunMistake) and self.check.for_all is not None:
-                if isinstance(value, Param):
-                    where = f"in {value.text}, where a weight is 0"
-                else:
-                    where = f"= {value_text(value)}"
+                where = f"in {value.text}" if isinstance(value, Param) else f"= {value_text(value)}"
                 mistake = mistake.on_run((f"{self.check.for_all.param.name} {where}", *mistake.run))
             raise ClaimRejected(mistake) from None
         return outcome
