@@ -17,7 +17,7 @@ from dpcheck.diagnostics.names import UnusedLocal
 from dpcheck.diagnostics.params import ParamAsValue
 from dpcheck.diagnostics.quantities import ArrangementUsage
 from dpcheck.diagnostics.syntax import ForeignSpelling, NestedTooDeeply
-from dpcheck.exact import ExpNumber, Number, Param
+from dpcheck.exact import ExpNumber, Number
 from dpcheck.limits import FRAMES, with_deep_stack
 from dpcheck.logic.claims import At, Claim, FormulaClaim
 from dpcheck.logic.formulas import Truth
@@ -72,23 +72,16 @@ def resolve_model(
     session = scopes.Session(dict(overrides or {}), lost_words)
     found = _resolved_safely(main, imported, session, None)
 
-    def chosen(check: ResolvedCheck, value: Value | Param) -> Resolved:
-        assert check.for_all is not None, "it depends on a parameter"
-        names = {check.for_all.param.name: value}
-        again = scopes.Session(session.overrides, lost_words, chosen=names)
-        return _resolved_safely(main, imported, again, check)
+    again = partial(scopes.Session, session.overrides, lost_words)
 
-    def with_parameters(check: ResolvedCheck, values: Mapping[str, int]) -> Resolved:
-        again = scopes.Session(session.overrides, lost_words, given=values)
-        return _resolved_safely(main, imported, again, check)
+    def with_others(check: ResolvedCheck) -> ResolvedCheck:
+        resolved = partial(_resolved_safely, main, imported, only=check)
+        if check.for_all is None:
+            return replace(check, with_parameters=lambda values: resolved(again(given=values)))
+        name = check.for_all.param.name
+        return replace(check, chosen=lambda value: resolved(again(chosen={name: value})))
 
-    checks = (
-        replace(check, with_parameters=partial(with_parameters, check))
-        if check.for_all is None
-        else replace(check, chosen=partial(chosen, check))
-        for check in found.checks
-    )
-    return replace(found, checks=tuple(checks))
+    return replace(found, checks=tuple(map(with_others, found.checks)))
 
 
 def _resolved_safely(

@@ -245,20 +245,18 @@ def _truth(
     if undecided:
         return undecided[0]
     fail_alone = [v for v, each in outcomes.items() if isinstance(each.verdict, Violated)]
-    alone = joined(or_, [everywhere(False, line.low, line.high), *(single[v] for v in fail_alone)])
-    elsewhere = _without(failing.region, single.values())
-    region = joined(and_, [asked, joined(or_, [elsewhere, alone])])
+    region = _without(joined(and_, [asked, failing.region]), single.values())
+    region = joined(or_, [region, *(single[value] for value in fail_alone)])
     intervals = _with_ends(region, fail_alone, line)
     sample = _sample(region, line, fail_alone, setting.for_all)
     holds_for = joined(and_, [asked, complement(region)])
-    hold_alone = [value for value in outcomes if value not in fail_alone]
     shown = AllValues(
         setting.for_all.param.name,
         _asked_text(setting.for_all, line, asked),
         intervals,
         None if sample is None else exact_text(sample),
         shown_at=sample,
-        holds_for=_with_ends(holds_for, hold_alone, line),
+        holds_for=_with_ends(holds_for, (v for v in outcomes if v not in fail_alone), line),
     )
     if not intervals:
         return Outcome(Holds(), failing.coverage, failing.vacuity, all_values=shown)
