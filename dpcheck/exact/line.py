@@ -75,11 +75,6 @@ class Line:
         end = self.param.ends[not self.is_turned]
         return self.root_of(end) if self.is_exponential and end is not None else None
 
-    @property
-    def is_above_1(self) -> bool:
-        """Return whether every t is greater than 1."""
-        return self.low is not None and self.low.compare(Root.of(1)) >= 0
-
     def polynomials(self, value: Number) -> tuple[fmpz_poly, fmpz_poly]:
         """Return numerator and denominator of a number at the stand-in, as polynomials in t.
 
@@ -332,8 +327,7 @@ class Line:
 
         With an exponential a single value may be a logarithm; with `at_logarithms` every one is.
         """
-        every = [self._within(*ends, at_logarithms) for ends in self._ends(region)]
-        return simplest([value for value in every if value is not None])
+        return simplest([self._within(*ends, at_logarithms) for ends in self._ends(region)])
 
     def _within(self, low: _Edge, high: _Edge, is_logarithm: bool) -> Chosen | None:
         """Return the simplest value in an interval, or the logarithm of the simplest number."""
@@ -344,7 +338,7 @@ class Line:
             return Budget.ln(between(*places)) / self.unit
         inside = (self._exponent_between if self.is_exponential else between)(low[0], high[0])
         ends = (self.value_of(end) for end, has_end in (low, high) if end is not None and has_end)
-        return simplest([inside, *(end for end in ends if end is not None)])
+        return simplest([inside, *ends])
 
     def only(self, t: Root, region: Region) -> Param:
         """Return the parameter of which one irrational value is asked.
@@ -355,8 +349,7 @@ class Line:
         k = next(k for k, (low, _) in enumerate(ends) if low[0] and low[0].compare(root) == 0)
         inside = self._exponent_between if self.is_exponential else between
         low, high = (inside(first[0], last[0]) for first, last in ends[k - 1 : k + 1])
-        param = replace(self.param, low=low, high=high, has_low=False, has_high=False)
-        return replace(param, is_single=True)
+        return Param(self.param.name, low, high, is_single=True)
 
     def end_at(self, value: Chosen) -> ParamEnd:
         """Return a value as an end that belongs to its interval."""
@@ -413,9 +406,9 @@ def line_of(param: Param, values: Iterable[Extended | Whole], *, is_exponential:
     return Line(param, unit or ONE, is_exponential=True)
 
 
-def simplest(values: Sequence[Chosen]) -> Chosen | None:
+def simplest(values: Sequence[Chosen | None]) -> Chosen | None:
     """Return the value with the smallest denominator and size; a logarithm only if all are."""
-    rational = [fmpq(value) for value in values if not isinstance(value, Budget)]
+    rational = [fmpq(value) for value in values if isinstance(value, int | fmpq)]
     if rational:
         best = min(rational, key=lambda x: (int(x.q), abs(int(x.p))))
         return int(best.p) if best.q == 1 else best

@@ -124,9 +124,7 @@ def growth_of(budget: Budget) -> tuple[Number, int]:
         return budget.growth()
     if budget.offset != 0:
         raise ParamError("its rational part has no place beside a parameter")
-    root = 1
-    for _, exponent in budget.powers:
-        root = lcm(root, int(fmpq(exponent).q))
+    root = lcm(*(int(fmpq(exponent).q) for _, exponent in budget.powers))
     factor: Number = 1
     for base, exponent in budget.powers:
         factor = multiply(factor, power(base, int((fmpq(exponent) * root).p)))
@@ -144,9 +142,8 @@ def summed(left: Budget, right: Budget) -> Budget:
     """Return the sum of budgets of which one depends on a parameter."""
     own = left if isinstance(left, ParamBudget) else right
     assert isinstance(own, ParamBudget), "one of them depends on a parameter"
-    for other in (left, right):
-        if isinstance(other, ParamBudget):
-            together(own, other)
+    if isinstance(left, ParamBudget) and isinstance(right, ParamBudget):
+        together(left, right)
     (f, n), (g, m) = growth_of(left), growth_of(right)
     root = lcm(n, m)
     growth = multiply(power(f, root // n), power(g, root // m))
@@ -178,11 +175,10 @@ def combined(symbol: Symbol, left: Quantity, right: Quantity) -> Quantity:
         return _with_budget(symbol, left, right)
     own = left if isinstance(left, ParamNumber) else right
     assert isinstance(own, ParamNumber), "one of them depends on a parameter"
-    for other in (left, right):
-        if isinstance(other, ParamNumber):
-            together(own, other)
-        elif isinstance(other, ExpNumber):
-            raise ParamError(f"`exp` of a number stands beside `{own.param.name}`")
+    if isinstance(left, ParamNumber) and isinstance(right, ParamNumber):
+        together(left, right)
+    elif isinstance(left, ExpNumber) or isinstance(right, ExpNumber):
+        raise ParamError(f"`exp` of a number stands beside `{own.param.name}`")
     a, b = (each.value if isinstance(each, ParamNumber) else each for each in (left, right))
     if symbol == "/":
         if isinstance(right, ParamNumber):

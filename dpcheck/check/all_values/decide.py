@@ -433,14 +433,13 @@ def _value(quantity: Quantity, setting: Setting) -> Outcome:
         is_one = not isinstance(value, ExpNumber)
         text = (lambda _: bound_amount(value).exact) if is_one else methodcaller("text", value)
         parts: list[_Part] = [(everywhere(True, line.low, line.high), text)]
-        coverage, vacuity = looked_at(quantity, setting)
+        seen = _Failing(line, parts[0][0], *looked_at(quantity, setting))
     else:
         assert isinstance(quantity, TightEpsilon | TightDelta), "other quantities are refused"
         events = _Events(setting)
         line = events.line
         parts = _parts(quantity, events)
-        failing = events.failing(everywhere(True, line.low, line.high))
-        coverage, vacuity = failing.coverage, failing.vacuity
+        seen = events.failing(everywhere(True, line.low, line.high))
     asked, single = setting.asked(line), _single_values(setting, line)
     outcomes = {value: setting.at(value) for value in single}
     undecided = [each for each in outcomes.values() if isinstance(each.verdict, Undecided)]
@@ -455,7 +454,7 @@ def _value(quantity: Quantity, setting: Setting) -> Outcome:
     name, asked_text = setting.for_all.param.name, _asked_text(setting.for_all, line, asked)
     known = AllValues(name, asked_text, pieces=tuple(pieces))
     shown = value_of_pieces(known, WORDS[type(quantity)])
-    return Outcome(shown, coverage, vacuity, all_values=known)
+    return Outcome(shown, seen.coverage, seen.vacuity, all_values=known)
 
 
 def _own_text(outcome: Outcome, here: Region, parts: Sequence[_Part], line: Line) -> str:
@@ -467,11 +466,9 @@ def _own_text(outcome: Outcome, here: Region, parts: Sequence[_Part], line: Line
     if outcome.all_values is None:
         return outcome.verdict.amount.exact
     (piece,) = outcome.all_values.pieces
-    for region, text in parts:
-        is_here = not joined(and_, [region, here]).is_empty
-        if is_here and text(line.at_root(here.ends[0])) == piece.exact:
-            return text(line)
-    return piece.exact
+    around = [text for region, text in parts if not joined(and_, [region, here]).is_empty]
+    alike = (text(line) for text in around if text(line.at_root(here.ends[0])) == piece.exact)
+    return next(alike, piece.exact)
 
 
 def _parts(quantity: TightEpsilon | TightDelta, events: _Events) -> list[_Part]:
@@ -595,4 +592,4 @@ def _sample(
     """Return the simplest value for which a claim fails, None where none is rational."""
     inside = line.simplest(region, at_logarithms=for_all.at_logarithms)
     alone = [value for value in failing if not isinstance(value, Param)]
-    return simplest([*alone, *([] if inside is None else [inside])])
+    return simplest([*alone, inside])

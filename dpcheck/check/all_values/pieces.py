@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from operator import and_
 
 from flint import fmpq, fmpz_poly
@@ -39,13 +40,11 @@ def envelope(
     kept = search.needed(list(functions))
     ends = search.crossings(kept)
     best = [search.best(kept, x) for x in samples(ends, line.low, line.high)]
+    starts = [k for k in range(len(best)) if k == 0 or best[k] is not best[k - 1]]
     found: list[tuple[Region, Function]] = []
-    start = 0
-    for k in range(len(best)):
-        if k + 1 == len(best) or best[k + 1] is not best[k]:
-            truths = tuple(start <= i // 2 <= k for i in range(2 * len(best) - 1))
-            found.append((Region(line.low, line.high, tuple(ends), truths), best[k]))
-            start = k + 1
+    for start, stop in pairwise([*starts, len(best)]):
+        truths = tuple(start <= i // 2 < stop for i in range(2 * len(best) - 1))
+        found.append((Region(line.low, line.high, tuple(ends), truths), best[start]))
     return found
 
 

@@ -21,7 +21,7 @@ from dpcheck.chain.sets import distinct
 from dpcheck.check.all_values.rows import PolynomialRows
 from dpcheck.exact import Number
 from dpcheck.exact.polynomial import is_term
-from dpcheck.exact.roots import SHIFT, Region, everywhere, joined, where_sign
+from dpcheck.exact.roots import SHIFT, Region, Root, everywhere, joined, where_sign
 from dpcheck.limits import Limits
 
 BLOCK = 1 << 14
@@ -80,7 +80,8 @@ def _undecided(
 
     `pairs` [n_pairs, 2] are sources.
     """
-    line, is_above_1 = rows.line, rows.line.is_above_1
+    line, low = rows.line, rows.line.low
+    is_above_1 = low is not None and low.compare(Root.of(1)) >= 0
     members: Sequence[fmpz_poly] = rows.members[sequence]
     members = _without_common_roots(members) if is_above_1 else members
     (above, below), root = line.polynomials(growth[0]), growth[1]
