@@ -238,3 +238,14 @@ mechanism m {
   output y
 }
 """
+
+
+def test_what_is_no_limit_of_what_is_beside_it_is_shown_as_it_is():
+    """No run ends there, so that nothing is shown; where some do, what x is may be seen."""
+    model = RARE_END.replace("output y", "z ~ bernoulli(W)  output if z then x else 2")
+    for weight, point in (("(2 * p^2 - 1)^2", "{0.707107}"), ("(2 * p - 1)^2", "{1/2}")):
+        text = f"{model.replace('W', weight)}compute m: epsilon"
+        (result,) = check_text(text, "--explain", "none")["results"]
+        pieces = [(piece["in"], piece["exact"]) for piece in result["pieces"]]
+        end = point.strip("{}")
+        assert pieces == [(f"(0, {end})", "inf"), (point, "0"), (f"({end}, 1)", "inf")]

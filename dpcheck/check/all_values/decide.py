@@ -20,7 +20,7 @@ from dpcheck.chain.sets import distinct
 from dpcheck.check.all_values.deltas import WorstSets, growing_sets, worst_sets
 from dpcheck.check.all_values.formulas import compared, where_true
 from dpcheck.check.all_values.pieces import Function, envelope
-from dpcheck.check.all_values.piecewise import WORDS, joined_pieces, value_of_pieces
+from dpcheck.check.all_values.piecewise import WORDS, AtRoots, joined_pieces, value_of_pieces
 from dpcheck.check.all_values.ratios import where_exceeded
 from dpcheck.check.all_values.rows import (
     ONE,
@@ -76,7 +76,7 @@ from dpcheck.exact.roots import (
     where_above,
     where_sign,
 )
-from dpcheck.intervals import ParamInterval
+from dpcheck.intervals import ParamEnd, ParamInterval
 from dpcheck.limits import Limit, Limits, too_large
 from dpcheck.logic.claims import (
     At,
@@ -445,30 +445,24 @@ def _value(quantity: Quantity, setting: Setting) -> Outcome:
     undecided = [each for each in outcomes.values() if isinstance(each.verdict, Undecided)]
     if undecided:
         return undecided[0]
-    texts = {at: _own_text(outcomes[at], here, parts, line) for at, here in single.items()}
+    texts: dict[Chosen | Param, str] = {}
+    at_roots: dict[ParamEnd, dict[str, str]] = {}
+    for at, outcome in outcomes.items():
+        assert isinstance(outcome.verdict, Value), "a quantity has a value"
+        texts[at] = outcome.verdict.amount.exact
+        if isinstance(at, Param):
+            here = line.at_root(single[at].ends[0])
+            end = line.intervals(single[at])[0].low
+            at_roots[end] = {text(line): text(here) for _, text in parts}
     inside = _without(asked, single.values())
     shown_on = line.at_root(asked.ends[0]) if setting.for_all.param.is_single else line
     found = [(joined(and_, [region, inside]), text(shown_on)) for region, text in parts]
     found += [(single[at], text) for at, text in texts.items()]
-    pieces = _at_ends([Piece(*each) for each in line.pieces(found)], texts, line)
+    pieces = _at_ends([Piece(*each) for each in line.pieces(found)], texts, line, at_roots)
     name, asked_text = setting.for_all.param.name, _asked_text(setting.for_all, line, asked)
     known = AllValues(name, asked_text, pieces=tuple(pieces))
     shown = value_of_pieces(known, WORDS[type(quantity)])
     return Outcome(shown, seen.coverage, seen.vacuity, all_values=known)
-
-
-def _own_text(outcome: Outcome, here: Region, parts: Sequence[_Part], line: Line) -> str:
-    """Return the text of a value asked by itself.
-
-    At an irrational one it is that of the function around it where both are the same there.
-    """
-    assert isinstance(outcome.verdict, Value), "a quantity has a value"
-    if outcome.all_values is None:
-        return outcome.verdict.amount.exact
-    (piece,) = outcome.all_values.pieces
-    around = [text for region, text in parts if not joined(and_, [region, here]).is_empty]
-    alike = (text(line) for text in around if text(line.at_root(here.ends[0])) == piece.exact)
-    return next(alike, piece.exact)
 
 
 def _parts(quantity: TightEpsilon | TightDelta, events: _Events) -> list[_Part]:
@@ -481,8 +475,8 @@ def _parts(quantity: TightEpsilon | TightDelta, events: _Events) -> list[_Part]:
             pieces = [] if finite.is_empty else envelope(ratios, (ONE, ONE, 1), line, limits)
             parts: list[_Part] = [(infinite, lambda _: "inf")]
             for region, (p, _, d) in pieces:
-                text = methodcaller("logarithm_text", p, d)
-                parts.append((joined(and_, [region, finite]), text))
+                here = joined(and_, [region, finite])
+                parts.append((here, methodcaller("logarithm_text", p, d)))
             return parts
         case TightDelta(epsilon=epsilon):
             factor, root = growth_of(epsilon)
@@ -558,10 +552,12 @@ def _with_ends(
 ) -> tuple[ParamInterval, ...]:
     """Return the intervals of a region, with those ends of the whole line that are given."""
     pieces = [Piece(interval, "") for interval in line.intervals(region)]
-    return tuple(piece.interval for piece in _at_ends(pieces, dict.fromkeys(ends, ""), line))
+    return tuple(piece.interval for piece in _at_ends(pieces, dict.fromkeys(ends, ""), line, {}))
 
 
-def _at_ends(pieces: list[Piece], ends: Mapping[Chosen | Param, str], line: Line) -> list[Piece]:
+def _at_ends(
+    pieces: list[Piece], ends: Mapping[Chosen | Param, str], line: Line, at_roots: AtRoots
+) -> list[Piece]:
     """Return pieces with those at ends of the whole line, joined; others are passed over."""
     for value, text in ends.items():
         if value in line.param.ends:
@@ -569,7 +565,7 @@ def _at_ends(pieces: list[Piece], ends: Mapping[Chosen | Param, str], line: Line
             end = line.end_at(value)
             one = [Piece(ParamInterval(end, end), text)]
             pieces = one + pieces if value == line.param.low else pieces + one
-    return joined_pieces(pieces, line.param.name)
+    return joined_pieces(pieces, line.param.name, at_roots)
 
 
 def _closed_ends(for_all: ForAll) -> list[Chosen]:

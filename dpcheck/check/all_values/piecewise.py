@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from dpcheck.check.values.amounts import epsilon_amount, number_amount
@@ -33,11 +33,15 @@ from dpcheck.records import replace
 WORDS = {TightEpsilon: "epsilon", TightDelta: "delta", PathProbability: "P", Expectation: "E"}
 
 
-def joined_pieces(pieces: Sequence[Piece], name: str) -> list[Piece]:
+AtRoots = Mapping[ParamEnd, Mapping[str, str]]
+"""For irrational values what expressions around them are there, as least polynomials."""
+
+
+def joined_pieces(pieces: Sequence[Piece], name: str, at_roots: AtRoots) -> list[Piece]:
     """Return ordered pieces, where single values are of those beside them that have them too."""
     found: list[Piece] = []
     for piece in pieces:
-        one = None if not found else _as_one(found[-1], piece, name)
+        one = None if not found else _as_one(found[-1], piece, name, at_roots)
         if one is None:
             found.append(piece)
         else:
@@ -45,25 +49,26 @@ def joined_pieces(pieces: Sequence[Piece], name: str) -> list[Piece]:
     return found
 
 
-def _as_one(left: Piece, right: Piece, name: str) -> Piece | None:
+def _as_one(left: Piece, right: Piece, name: str, at_roots: AtRoots) -> Piece | None:
     """Return two pieces that meet as one, None where they are two."""
     low, high = left.interval, right.interval
-    end = low.high.exact
-    if replace(low.high, is_open=high.low.is_open) != high.low:
-        return None
-    if low.high.is_open and high.low.is_open:
+    end = replace(low.high, is_open=False)
+    if end != replace(high.low, is_open=False) or (low.high.is_open and high.low.is_open):
         return None
     texts = left.exact, right.exact
     whole = texts[low.low == low.high]  # of a single value the other one is the function
-    is_one = end is not None and len({_text_at(text, name, end) for text in texts}) == 1
+    alike = at_roots.get(end, {})
+    is_one = len({_text_at(alike.get(text, text), name, end.exact) for text in texts}) == 1
     if len(set(texts)) > 1 and (not is_one or (low.low != low.high and high.low != high.high)):
         return None
     return Piece(ParamInterval(low.low, high.high), whole)
 
 
-def _text_at(text: str, name: str, value: str) -> Budget | str:
-    """Return what an expression is at a value: a budget, or else the text itself."""
-    known = as_budget_text(re.sub(rf"\b{re.escape(name)}\b", f"({value})", text))
+def _text_at(text: str, name: str, value: str | None) -> Budget | str:
+    """Return what an expression is, at a rational value if one is given: a budget, or the text."""
+    if value is not None:
+        text = re.sub(rf"\b{re.escape(name)}\b", f"({value})", text)
+    known = as_budget_text(text)
     return text if known is None else known
 
 
