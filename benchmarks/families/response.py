@@ -137,6 +137,7 @@ def response_count(n: int) -> Instance:
         bound=Fraction(3),
         is_tight=True,
         is_all_ends=True,
+        modules=("dpcheck.chain.contraction.forward",),
     )
 
 

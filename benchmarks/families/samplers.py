@@ -107,4 +107,5 @@ def laplace_sampler(n: int) -> Instance:
         bound=Fraction(2),
         is_tight=True,
         is_all_ends=True,
+        modules=("dpcheck.chain.contraction.forward",),
     )

@@ -78,6 +78,7 @@ def above_threshold(n: int, k: int) -> Instance:
         neighbors=lambda: data_pairs(n),
         bound=Fraction(2) ** k,
         is_tight=True,
+        modules=("dpcheck.chain.weights.products",),
     )
 
 
@@ -245,4 +246,5 @@ def above_threshold_list(length: int, high: int) -> Instance:
         neighbors=lambda: list_pairs(length, high),
         bound=Fraction(2) ** length,
         is_tight=True,
+        modules=("dpcheck.chain.weights.products",),
     )
