@@ -40,7 +40,6 @@ from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.params import NotForAllValues
 from dpcheck.exact import ExpNumber, as_fraction, exact_text
 from dpcheck.explore import MistakesFound, labelled
-from dpcheck.explore.explored import with_less_told
 from dpcheck.limits import MAX_STATES, LimitReached, RunLimits
 from dpcheck.model import program, surface
 from dpcheck.model.atoms import Sink
@@ -429,7 +428,7 @@ class Target:
         chain = labelled(explored, {"stopped": Sink("stopped"), "diverged": Sink("diverged")})
         if explored.window is None or len(explored.window.ratios) < 2:
             return chain
-        return with_less_told(explored, chain, keeps_far=False)
+        return explored.told_less(chain).chain
 
     def output_distributions(self) -> dict[str, dict[str, Probability]]:
         """Return, for each initial state, every output sequence with its exact probability.

@@ -72,14 +72,21 @@ class Explored:
     @property
     def tells_kinds(self) -> bool:
         """Whether more is shown of some numbers beyond the window than that they are beyond it."""
-        return not np.array_equal(self.told_less(self.chain).shown, self.shown)
+        is_shown = self.window is not None
+        return is_shown and not np.array_equal(self.told_less(self.chain).shown, self.shown)
 
-    def told_less(self, chain: Chain) -> Explored:
-        """Return what is explored with a chain that tells less: `with_less_told` made it."""
+    def told_less(self, chain: Chain, *, keeps_far: bool = False) -> Explored:
+        """Return this with a chain that tells less of shown numbers beyond the window."""
         from dpcheck.explore.tails import claims
 
-        shown = claims.with_less_told(self.shown, self.table, keeps_far=False)
-        return replace(self, chain=chain, shown=shown)
+        shown = claims.with_less_told(self.shown, self.table, keeps_far=keeps_far)
+        _, first, kind = np.unique(shown, return_index=True, return_inverse=True)
+        told = replace(
+            chain,
+            observation=np.where(chain.observation < 0, -1, first[kind][chain.observation]),
+            observation_text=lambda code: shown_text(self.table.value(int(shown[code]))),
+        )
+        return replace(self, chain=told, shown=shown)
 
     @property
     def sizes(self) -> Sizes:
@@ -257,20 +264,6 @@ def _condition_holds(
         frame = Frame(len(chain.initial), explored.inputs)
         holds[chain.initial] = _truth(atom.condition, frame, explored)
     return holds
-
-
-def with_less_told(explored: Explored, chain: Chain, *, keeps_far: bool) -> Chain:
-    """Return the chain where an adversary is told less of shown numbers beyond the window."""
-    from dpcheck.explore.tails import claims
-
-    told = claims.with_less_told(explored.shown, explored.table, keeps_far=keeps_far)
-    _, first, kind = np.unique(told, return_index=True, return_inverse=True)
-    observation = np.where(chain.observation < 0, -1, first[kind][chain.observation])
-    return replace(
-        chain,
-        observation=observation,
-        observation_text=lambda code: shown_text(explored.table.value(int(told[code]))),
-    )
 
 
 def _truth(condition: Expr, frame: Frame, explored: Explored) -> BoolArray:

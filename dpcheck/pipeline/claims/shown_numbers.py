@@ -19,7 +19,6 @@ from dpcheck.check.values import verdicts
 from dpcheck.check.values.verdicts import Outcome, Undecided, Value
 from dpcheck.exact import Param
 from dpcheck.explore import Explored
-from dpcheck.explore.explored import with_less_told
 from dpcheck.explore.tails.tails import Window
 from dpcheck.limits import LimitReached, too_large
 from dpcheck.logic import claims
@@ -57,8 +56,8 @@ class Source:
         """Return the chain where so much is told of shown numbers beyond the window."""
         if told == "kinds" or len(self.window.ratios) < 2:
             return self
-        chain = with_less_told(self.explored, self.chain, keeps_far=told == "far")
-        return replace(self, explored=self.explored.told_less(chain), chain=chain)
+        explored = self.explored.told_less(self.chain, keeps_far=told == "far")
+        return replace(self, explored=explored, chain=explored.chain)
 
 
 Decide = Callable[[Told, claims.Claim], Outcome]
