@@ -7,8 +7,8 @@ from typing import cast
 
 import numpy as np
 
-from dpcheck.align.moves import is_mixed, may_fail, outside
-from dpcheck.certify.moved import Mixed
+from dpcheck.align.moves import may_fail, outside
+from dpcheck.certify.moved import Mixed, is_mixed
 from dpcheck.explore.sampling.distributions import (
     Supports,
     checked_argument,

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal, TypeVar, assert_never, cast
 
 from dpcheck.align.neighbors import Unreadable
-from dpcheck.certify.moved import Items, Mixed, Moved
+from dpcheck.certify.moved import Items, Mixed, Moved, is_mixed, items_of
 from dpcheck.diagnostics.align import MayFail, OpenRange, OutsideAlignment
 from dpcheck.exact import Rational
 from dpcheck.model import expressions
@@ -48,26 +48,6 @@ WORDS: Mapping[expressions.Operator, str] = {
     "set": "a set of what depends on inputs",
 }
 """How operators that have no law are called where they have no sign."""
-
-
-def is_mixed(value: Mixed) -> bool:
-    """Return whether a number in the value may differ between the two runs."""
-    if isinstance(value, tuple):
-        return any(map(is_mixed, value))
-    return isinstance(value, Moved | Items)
-
-
-def numbers_in(value: Mixed) -> list[Moved]:
-    """Return the numbers in a value that may differ."""
-    match value:
-        case Moved():
-            return [value]
-        case Items(items=items):
-            return numbers_in(items)
-        case tuple():
-            return [number for item in value for number in numbers_in(item)]
-        case _:
-            return []
 
 
 class Reader:
@@ -158,7 +138,7 @@ class Reader:
                 return [(STILL.plus(q, n), ())]
             case (("max" | "min" | "argmax" | "argmin"), _):
                 first = values[0].lo if len(values) == 1 and isinstance(values[0], Items) else 1
-                items = _items(values)
+                items = items_of(values)
                 labels = items if expr.op in ("max", "min") else range(first, first + len(items))
                 return self._best(expr.op.endswith("max"), items, labels, expr)
             case "clamp", (whole, low, high) if not is_mixed((low, high)):
@@ -199,7 +179,7 @@ class Reader:
     def _sum(self, values: Sequence[Mixed], expr: expressions.Apply) -> Moved:
         """Return how a sum or difference of integers is moved."""
         total = STILL
-        for i, item in enumerate(_items(values)):
+        for i, item in enumerate(items_of(values)):
             if isinstance(item, Rational):
                 raise outside(expr.span, "a sum with a fraction")
             is_subtracted = i == 1 if expr.op == "-" else expr.op == "neg"
@@ -283,15 +263,6 @@ def _read_in_turn(
         return [(result, ())] if truth is ends_at else _read_in_turn(op, rest)
 
     return then_each(truths, after)
-
-
-def _items(values: Sequence[Mixed]) -> Sequence[Mixed]:
-    """Return the values that a function of several values, or of one collection, takes."""
-    match values:
-        case [Items(items=items)] | [tuple() as items]:
-            return items
-        case _:
-            return values
 
 
 def _need_noise(number: Moved, expr: expressions.Expr) -> None:

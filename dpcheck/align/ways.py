@@ -21,16 +21,9 @@ from typing import NamedTuple, assert_never, cast
 
 from dpcheck.align.answers import answers
 from dpcheck.align.drawing import Drawing
-from dpcheck.align.moves import (
-    Need,
-    Reader,
-    is_mixed,
-    may_fail,
-    numbers_in,
-    outside,
-)
+from dpcheck.align.moves import Need, Reader, may_fail, outside
 from dpcheck.align.neighbors import Differences
-from dpcheck.certify.moved import OPEN, Draw, Items, Mixed, Moved, mapped
+from dpcheck.certify.moved import OPEN, Draw, Items, Mixed, Moved, is_mixed, mapped, numbers_in
 from dpcheck.diagnostics.runs import OutsideDeclaredSet
 from dpcheck.exact import Number, ParamNumber, log
 from dpcheck.explore.runs.liveness import Flow, flow_of

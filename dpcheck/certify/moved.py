@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from dpcheck.model.values import Value
@@ -90,6 +90,35 @@ class Items:
 
 Mixed = Value | Moved | Items | tuple["Mixed", ...]
 """A value that both runs have, a number that is moved, or a collection with such numbers."""
+
+
+def is_mixed(value: Mixed) -> bool:
+    """Return whether a number in the value may differ between the two runs."""
+    if isinstance(value, tuple):
+        return any(map(is_mixed, value))
+    return isinstance(value, Moved | Items)
+
+
+def numbers_in(value: Mixed) -> list[Moved]:
+    """Return the numbers in a value that may differ."""
+    match value:
+        case Moved():
+            return [value]
+        case Items(items=items):
+            return numbers_in(items)
+        case tuple():
+            return [number for item in value for number in numbers_in(item)]
+        case _:
+            return []
+
+
+def items_of(values: Sequence[Mixed]) -> Sequence[Mixed]:
+    """Return the values that a function of several values, or of one collection, takes."""
+    match values:
+        case [Items(items=items)] | [tuple() as items]:
+            return items
+        case _:
+            return values
 
 
 def mapped(value: Mixed, change: Callable[[Moved], Moved]) -> Mixed:

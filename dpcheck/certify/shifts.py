@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple, cast
 
-from dpcheck.certify.moved import OPEN, Draw, Items, Mixed, Moved, mapped
+from dpcheck.certify import moved
+from dpcheck.certify.moved import OPEN, Draw, Items, Mixed, Moved, is_mixed, mapped
 from dpcheck.exact import Rational
 from dpcheck.model import expressions, program
 from dpcheck.model.evaluation import Fault, apply, elements_of, evaluate
@@ -245,12 +246,7 @@ class _Step:
 
     def _shown(self, value: Mixed) -> None:
         """Need that what is shown is shown in the other run, too."""
-        match value:
-            case Moved():
-                self.needs.append((value, 0))
-            case Items(items=items) | (tuple() as items):
-                for item in items:
-                    self._shown(cast("Mixed", item))
+        self.needs += [(number, 0) for number in moved.numbers_in(value)]
 
     def _drawn(
         self, distribution: program.Distribution, known: Mapping[str, Mixed]
@@ -309,7 +305,7 @@ class _Step:
         names = list(expressions.reads(expr))
         if any(name not in known and name in self.place.ranges for name in names):
             raise _MissingError
-        if not any(_is_mixed(known[name]) for name in names if name in known):
+        if not any(is_mixed(known[name]) for name in names if name in known):
             return evaluate(expr, cast("Mapping[str, Value]", known))
         match expr:
             case expressions.Var(name=name):
@@ -353,26 +349,26 @@ class _Step:
 
     def _applied(self, expr: expressions.Apply, values: Sequence[Mixed]) -> Mixed:
         """Return the value of an operator, by what it means for numbers."""
-        if not any(map(_is_mixed, values)):
+        if not any(map(is_mixed, values)):
             return apply(expr.op, cast("Sequence[Value]", values))
         match expr.op, values:
             case (">" | ">=" | "<" | "<=" | "=" | "!=") as op, (left, right):
                 return self._compared(op, _form(left).plus(_form(right), -1))
             case ("+" | "-" | "neg" | "sum") as op, _:
                 total = Moved()
-                for i, item in enumerate(_listed(values)):
+                for i, item in enumerate(moved.items_of(values)):
                     is_subtracted = i == 1 if op == "-" else op == "neg"
                     total = total.plus(_form(item), -1 if is_subtracted else 1)
                 return total
             case "*", (Moved() as one, n) | (n, Moved() as one) if type(n) is int:
                 return Moved().plus(one, n)
             case ("max" | "min") as op, _:
-                items = _listed(values)
+                items = moved.items_of(values)
                 return items[self._best(items, is_greatest=op == "max")]
             case ("argmax" | "argmin") as op, _:
                 first = values[0].lo if isinstance(values[0], Items) else 1
-                return first + self._best(_listed(values), is_greatest=op == "argmax")
-            case "clamp", (whole, low, high) if not _is_mixed((low, high)):
+                return first + self._best(moved.items_of(values), is_greatest=op == "argmax")
+            case "clamp", (whole, low, high) if not is_mixed((low, high)):
                 apply("clamp", (0, cast("Value", low), cast("Value", high)))
                 return (low, whole, high)[self._side(whole) + 1]
             case "in", (whole, SetValue(items=range())):
@@ -417,14 +413,8 @@ class _Step:
 # --- values --------------------------------------------------------------------------------
 
 
-def _is_mixed(value: Mixed) -> bool:
-    return isinstance(value, Moved | Items) or (
-        isinstance(value, tuple) and any(_is_mixed(item) for item in value)
-    )
-
-
 def _alike(value: Mixed) -> Value:
-    if _is_mixed(value):
+    if is_mixed(value):
         raise NotKeptError
     return cast("Value", value)
 
@@ -438,14 +428,6 @@ def _form(value: Mixed) -> Moved:
     raise NotKeptError
 
 
-def _listed(values: Sequence[Mixed]) -> Sequence[Mixed]:
-    match values:
-        case [Items(items=items)] | [tuple() as items]:
-            return cast("Sequence[Mixed]", items)
-        case _:
-            return values
-
-
 def _same(left: Mixed, right: Mixed) -> bool:
     match left, right:
         case (Moved(), Moved()):
@@ -455,7 +437,7 @@ def _same(left: Mixed, right: Mixed) -> bool:
         case (tuple(), tuple()):
             return len(left) == len(right) and all(map(_same, left, right))
         case _:
-            if _is_mixed(left) or _is_mixed(right):
+            if is_mixed(left) or is_mixed(right):
                 return False
             return same_value(cast("Value", left), cast("Value", right))
 

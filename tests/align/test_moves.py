@@ -6,9 +6,9 @@ from itertools import product
 
 import pytest
 
-from dpcheck.align.moves import Reader, numbers_in
+from dpcheck.align.moves import Reader
 from dpcheck.align.neighbors import Unreadable
-from dpcheck.certify.moved import Items, Moved
+from dpcheck.certify.moved import Items, Moved, numbers_in
 from dpcheck.model.evaluation import evaluate
 from dpcheck.model.program import Output
 from tests.align.resolved import mechanism

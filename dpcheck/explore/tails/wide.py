@@ -74,14 +74,8 @@ def _group_of(name: str, groups: tuple[tuple[str, ...], ...]) -> int:
 def wide_uses(nodes: tuple[program.Node, ...]) -> tuple[Wide, list[Mistake]]:
     """Return what a mechanism does with numbers without bounds, and what it may not do.
 
-    Every wide variable is drawn without bounds, or a copy of one that is; without such a draw
-    there is none, and all that is said of them is empty.
+    Every wide variable is drawn without bounds, or a copy of one that is.
     """
-    if not any(
-        isinstance(node, program.Sample) and program.unbounded_policy(node.distribution)
-        for node in nodes
-    ):
-        return Wide((), {}, {}, {}, {}, {}, frozenset()), []
     drawn: dict[str, Span | None] = {}
     n_known = -1
     while n_known < len(drawn):  # a copy of a wide variable is one
