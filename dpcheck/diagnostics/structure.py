@@ -67,9 +67,9 @@ Right: y ~ geometric(x, 1/2) clamped 0..5
     def help(self) -> str | None:
         exact = f"{listed(self.policies, form='`{} -20..20`')}, with bounds of your own"
         if len(self.policies) == len(POLICIES):
-            return f"write one of {exact}, after it, or `unbounded`"
+            return f"write after it one of {exact}, or `unbounded`"
         policies = listed(POLICIES, "and", CODE)
-        return f"write {exact}, after it (of {policies} the only one with exact values here)"
+        return f"write after it {exact} (of {policies} the only one with exact values here)"
 
 
 class PolicyWithoutValues(Mistake, code="DP522"):

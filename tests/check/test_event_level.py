@@ -387,10 +387,10 @@ def test_prefixes_do_not_tell_apart_what_nobody_sees():
 @pytest.mark.parametrize(
     ("claim", "requirement"),
     [
-        ("epsilon = ln 2", "epsilon = ln(2), but epsilon = ln(3)"),
-        ("epsilon(1/4) = ln 3", "epsilon(1/4) = ln(3), but epsilon(1/4) = ln(2)"),
-        ("delta(ln 2) = 1/3", "delta(ln(2)) = 1/3, but delta(ln(2)) = 1/4"),
-        ("delta(0) < 1/3", "delta(0) < 1/3, but delta(0) = 1/2"),
+        ("epsilon = ln 2", "epsilon = ln(2), but it is ln(3)"),
+        ("epsilon(1/4) = ln 3", "epsilon(1/4) = ln(3), but it is ln(2)"),
+        ("delta(ln 2) = 1/3", "delta(ln(2)) = 1/3, but it is 1/4"),
+        ("delta(0) < 1/3", "delta(0) < 1/3, but it is 1/2"),
     ],
 )
 def test_a_wrong_value_is_told_with_its_parameter(claim, requirement):
