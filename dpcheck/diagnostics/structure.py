@@ -301,12 +301,17 @@ _OTHER_POLICIES: Final = f" (or {listed(POLICIES[1:], form='`{}`')}; with bounds
 
 
 class ComputedWithUnbounded(Mistake, code="DP540"):
-    """A number without bounds in an operation whose results are too many to tell apart."""
+    """A number without bounds in an operation whose results are too many to tell apart.
+
+    moved: the text of what the operation takes, where that is a sum with the number, or an argument
+    of a function.
+    """
 
     operation: str
     name: str
     drawn: Span | None
     among: Expr | range | None = None
+    moved: str | None = None
 
     title_text = "{self.operation} needs a number with bounds, and `{self.name}` may be any integer"
     help_text = (
@@ -332,6 +337,13 @@ A policy makes the noise finite. It is another mechanism, with other privacy.
 Wrong: z ~ geometric(0, 1/2) unbounded   output x - z > 3
 Right: z ~ geometric(0, 1/2) unbounded   output z < x - 3
 """
+
+    @property
+    def help(self) -> str | None:
+        low, high = self.bounds
+        if self.moved is None:
+            return super().help
+        return f"use `clamp({self.moved}, {low}, {high})` here, with bounds of your own"
 
     @property
     def bounds(self) -> tuple[int, int]:

@@ -312,7 +312,10 @@ class _Uses:
         """Read an expression that has to be without wide numbers, and be in an array or range."""
         names = self.holds(expr)
         if names:
-            self._refuse(what, names, expr.span, among)
+            is_sum = isinstance(expr, Apply) and expr.op in ("+", "-")
+            is_given = isinstance(expr, Var) and expr.name in self._bound  # to a function
+            moved = expr.span.text if is_sum or is_given else None
+            self._refuse(what, names, expr.span, among, moved)
 
     def holds(self, expr: Expr) -> Names:
         """Return the wide variables of which the value may be a copy."""
@@ -441,10 +444,15 @@ class _Uses:
         return expr
 
     def _refuse(
-        self, what: str, names: Names, span: Span, among: Expr | range | None = None
+        self,
+        what: str,
+        names: Names,
+        span: Span,
+        among: Expr | range | None = None,
+        moved: str | None = None,
     ) -> None:
         name = min(names)
-        found = ComputedWithUnbounded(span, what, spoken(name), self.drawn[name], among)
+        found = ComputedWithUnbounded(span, what, spoken(name), self.drawn[name], among, moved)
         self.mistakes.append(found)
 
 
