@@ -9,16 +9,15 @@ from functools import partial
 from itertools import starmap
 from typing import TYPE_CHECKING, assert_never
 
-from dpcheck.check.quantities.privacy import quantity_text
 from dpcheck.check.values.measures import ClaimRejected
 from dpcheck.check.values.verdicts import Amount, Coverage, Outcome, Phrase, Undecided, Violated
 from dpcheck.diagnostics.claims import SeveralStates
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.exact import TooLarge
+from dpcheck.exact import ExpNumber, ParamNumber, TooLarge, exact_text, param_text
 from dpcheck.explore import Explored, MistakesFound
 from dpcheck.explore.open_queries import UNBOUNDED
 from dpcheck.limits import Limit, LimitReached, Limits, RunLimits, too_large
-from dpcheck.logic.claims import PrivacyClaim, QuantityValue, TightEpsilon
+from dpcheck.logic.claims import ForAll, PrivacyClaim, QuantityValue, TightEpsilon
 from dpcheck.model.program import Mechanism, Target
 from dpcheck.pipeline.claims.explorations import Explorations
 from dpcheck.pipeline.claims.outcomes import (
@@ -35,9 +34,12 @@ from dpcheck.resolve import ResolvedCheck
 
 if TYPE_CHECKING:
     from dpcheck.check.values.verdicts import AllValues
+    from dpcheck.exact import Number, Param
     from dpcheck.explain import Detail, Explanation
     from dpcheck.explain.explanation import Tight
     from dpcheck.explain.subject import Subject
+    from dpcheck.model.values import Value
+    from dpcheck.resolve import Resolved
 
 _MAX_PIECES = 2
 """So many pieces of an ε over a parameter are read at once."""
@@ -231,8 +233,7 @@ def _tight_for_all(ready: Ready) -> str:
     every = ready.for_all
     if every is None or not isinstance(claim := every.check.claim, PrivacyClaim):
         return ""
-    quantity = TightEpsilon(claim.delta, claim.span)
-    asked = every.asking(QuantityValue(quantity, claim.span))
+    asked = replace(every, check=_asking_epsilon(every.check))
     try:
         known = outcome_of(asked, short_limits(ready.truths.limits))[0].all_values
     except (ClaimRejected, LimitReached):
@@ -240,7 +241,29 @@ def _tight_for_all(ready: Ready) -> str:
     if known is None or not 0 < len(known.pieces) <= _MAX_PIECES:
         return ""
     pieces = [f"{each.text} for {known.param} in {each.interval.text}" for each in known.pieces]
-    return f"{quantity_text(quantity)} = {', '.join(pieces)}; "
+    return f"{_epsilon_text(claim.delta, every.check.for_all)} = {', '.join(pieces)}; "
+
+
+def _epsilon_text(delta: Number, for_all: ForAll | None) -> str:
+    """Return `epsilon(delta)` with a δ that may depend on the parameter, `epsilon` for δ = 0."""
+    if for_all is None or not isinstance(delta, ExpNumber):
+        return "epsilon" if delta == 0 else f"epsilon({exact_text(delta)})"
+    return f"epsilon({param_text(ParamNumber(delta, for_all.param, for_all.is_exponential))})"
+
+
+def _asking_epsilon(check: ResolvedCheck) -> ResolvedCheck:
+    """Return the question for the least ε of a `dp` claim; so it is for each value of a param."""
+    claim, chosen = check.claim, check.chosen
+    assert isinstance(claim, PrivacyClaim), "it is claimed of the same target"
+    quantity = QuantityValue(TightEpsilon(claim.delta, claim.span), claim.span)
+    if chosen is None:
+        return replace(check, claim=quantity)
+
+    def asked_of(value: Value | Param) -> Resolved:
+        found = chosen(value)
+        return replace(found, checks=tuple(map(_asking_epsilon, found.checks)))
+
+    return replace(check, claim=quantity, chosen=asked_of)
 
 
 def _at_value(tight: Tight, answer: Answer, known: AllValues, every: str) -> Tight:

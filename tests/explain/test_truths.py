@@ -796,3 +796,36 @@ def test_numbers_beyond_a_window_are_in_order_with_others_and_never_equal():
     assert not any("equal" in text or "even" in text for text in found)
     with_more = texts([*rows, (7, 7)])  # there may be a number above 7 that is `> 2`
     assert not any("=" in text for text in with_more)
+
+
+VANISHES = """param p in [0, 1/2]
+mechanism survey {
+  input x in {no, yes}
+  adjacent all
+  y ~ bernoulli(if x = yes then p else 1 - p)
+  output y
+}
+"""
+
+
+def test_what_is_tight_for_all_values_is_so_too_where_a_weight_vanishes(tmp_path):
+    (answer,) = answers(f"{VANISHES} check survey: dp(ln 3)", tmp_path)
+    assert str(answer.explanation.tight.text).startswith(
+        "epsilon = inf for p in {0}, ln((1 - p)/p) for p in (0, 1/2]; "
+    )
+
+
+def test_a_delta_over_a_parameter_is_told_over_it(tmp_path):
+    text = f"""{VANISHES}
+    param eps > 0
+    check survey for p in (0, 1/2]: dp(ln 3, p)
+    mechanism response {{
+      input x in {{no, yes}}
+      adjacent all
+      y ~ bernoulli(if x = yes then exp(eps)/(1 + exp(eps)) else 1/(1 + exp(eps)))
+      output y
+    }}
+    check response: dp(eps/2, exp(-eps))"""
+    rational, exponential = (str(each.explanation.tight.text) for each in answers(text, tmp_path))
+    assert rational.startswith("epsilon(p) = ln((1 - 2*p)/p) for p in (0, 1/3), 0 for p in ")
+    assert exponential.startswith("epsilon(1/exp(eps)) = 0 for eps in ")
