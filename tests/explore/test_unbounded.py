@@ -935,13 +935,36 @@ def test_trade_off_curves_of_numbers_chosen_are_below_by_no_more_than_is_told():
             assert known - gap - Fraction(1, 2**150) <= missed <= known + Fraction(1, 2**150)
 
 
-def test_the_probability_of_a_loss_is_undecided_where_more_is_told_far_out():
-    claims = """
-compute m: loss_tail(ln(3/2))
-check m: total_variation < loss_tail(1/10)
-check m: delta(ln(3/2)) < total_variation
-"""
-    assert verdicts(check_text(LARGER + claims)) == ["undecided", "undecided", "holds"]
+@pytest.mark.parametrize("factor", ["3/2", "5/3", "1", "9/8", "23/20", "14/9", "1000/601", "2"])
+def test_the_probability_of_a_loss_is_exact_where_more_is_told_far_out(factor):
+    """5/3 is the limit of all losses, and 1.15, 14/9, 1000/601 are between those of two values."""
+    claims = f"compute m: loss_tail(ln({factor}))\ncheck m: loss_tail(ln({factor})) <= loss_tail(0)"
+    found, compared = check_text(LARGER + claims)["results"]
+    most = max(
+        sum(p for p, q in zip(ROWS[i], ROWS[j], strict=True) if p > Fraction(factor) * q)
+        for i, j in NEIGHBORS
+    )
+    assert abs(Fraction(found["value"]["exact"]) - most) < Fraction(1, 2**190)
+    assert compared["verdict"] == "holds"
+
+
+@pytest.mark.parametrize("factor", ["3/2", "5/2", "25/9", "12/5"])
+def test_the_probability_of_a_loss_of_two_chosen_numbers_is_that_of_their_values(factor):
+    """The loss of two values is the sum of theirs, which is less than twice ln(5/3)."""
+    again = "c ~ geometric(q[1], 1/2) unbounded  d ~ geometric(q[2], 1/2) unbounded"
+    text = LARGER.rstrip().removesuffix("}") + f"  {again}\n  output max(c, d, 1)\n}}\n"
+    (found,) = check_text(f"{text}compute m: loss_tail(ln({factor}))")["results"]
+    near = [[*row[:25], sum(row[25:])] for row in ROWS]
+    most = max(
+        sum(
+            p * r
+            for p, q in zip(near[i], near[j], strict=True)
+            for r, s in zip(near[i], near[j], strict=True)
+            if p * r > Fraction(factor) * q * s
+        )
+        for i, j in NEIGHBORS
+    )
+    assert abs(Fraction(found["value"]["exact"]) - most) < Fraction(1, 2**20)
 
 
 SHOWN_FOR_ALL = """

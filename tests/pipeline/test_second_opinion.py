@@ -83,9 +83,12 @@ mechanism coin(q = 1/3) { input x in 0..1  adjacent all
   y ~ bernoulli(q)  output if y then x else 1 - x }
 mechanism best { input x in 0..1  adjacent all
   a ~ geometric(x, 1/2) unbounded  b ~ geometric(0, 1/2) unbounded  output max(a, b) }
+mechanism between { input x in 0..1  adjacent all
+  s ~ geometric(x, 1/2) unbounded  t ~ geometric(0, 1/2) unbounded  output asked
+  v ~ geometric(x, 1/2) unbounded  output if s < v & v < t then low else bot }
 check coin(q = p): dp(ln 2)
 compute best: renyi(2)
-check best: loss_tail(ln(3/2)) < 1
+check between: P=1 [ X P>0 [ X low ] ]
 compute coin: epsilon
 """
 

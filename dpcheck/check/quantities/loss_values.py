@@ -11,8 +11,8 @@ from functools import partial
 
 from dpcheck import exact
 from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
-from dpcheck.check.quantities.pair_losses import NumberedLosses
-from dpcheck.check.quantities.seen_pairs import SeenPairs
+from dpcheck.check.quantities.pair_losses import NumberedLosses, losses_of_all
+from dpcheck.check.quantities.seen_pairs import SeenPairs, complete_evidence
 from dpcheck.check.values.amounts import (
     INFINITE,
     bound_amount,
@@ -116,8 +116,27 @@ def _greatest(
 
 def loss_tail(losses: LossDistribution, epsilon: exact.Budget) -> exact.Number:
     """Return P(loss > ε), which is often taken for δ(ε) and is never smaller."""
-    above = (loss.p for loss in losses.losses if exact.excess_sign(loss.p, loss.q, epsilon) > 0)
-    return sum_of([losses.p_only, *above])
+    return _above(losses, epsilon)[0]
+
+
+def _above(losses: LossDistribution, epsilon: exact.Budget) -> tuple[exact.Number, exact.Number]:
+    """Return P(A) and Q(A), where A are the outputs whose loss is above ε."""
+    above = [each for each in losses.losses if exact.excess_sign(each.p, each.q, epsilon) > 0]
+    return sum_of([losses.p_only, *(each.p for each in above)]), sum_of(each.q for each in above)
+
+
+def masses_above(
+    seen: SeenPairs, epsilon: exact.Budget
+) -> list[tuple[exact.Number, exact.Number]] | None:
+    """Return P(A) and Q(A) of all pairs, in both directions; None for endless outputs."""
+    evidence = complete_evidence(seen)
+    if evidence is None:
+        return None
+    return [
+        _above(directed, epsilon)
+        for losses in losses_of_all(evidence)
+        for directed, _ in both_directions(losses)
+    ]
 
 
 def _least_error(sides: Sequence[Side], type_one: exact.Number) -> Measured:

@@ -6,13 +6,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from dpcheck.chain.chain import Chain
-from dpcheck.check.decide import decide, decide_arranged, nothing_asked
+from dpcheck.check.decide import decide, decide_arranged, nothing_asked, selected_states
 from dpcheck.check.formulas.truths import BEYOND, Truths
+from dpcheck.check.quantities.loss_values import masses_above
+from dpcheck.check.quantities.seen_pairs import seen_pairs
 from dpcheck.check.values.measures import TOO_FAR, ClaimRejected, Measures
 from dpcheck.check.values.verdicts import Outcome, Undecided
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.runs import RunMistake
-from dpcheck.exact import Param
+from dpcheck.exact import Budget, Number, Param
 from dpcheck.explore import Explored, MistakesFound
 from dpcheck.explore.tails.tails import WindowTooSmall
 from dpcheck.limits import LimitReached, Limits
@@ -241,10 +243,17 @@ def _told_in_kinds(
     def decide(told: Told, claim: Claim) -> Outcome:
         return decide_on(ready.telling(told), claim)
 
+    def above(told: Told, epsilon: Budget) -> list[tuple[Number, Number]] | None:
+        if check.parts:
+            return None
+        truths = ready.telling(told).truths
+        selected = selected_states(truths, check.at)
+        return masses_above(seen_pairs(truths.chain, selected, limits), epsilon)
+
     while True:
         shown = told_in_kinds(ready.sources, check.claim)
         wider = wider_windows(shown, check.claim, is_for_all=param is not None)
-        found = decided_between(shown, check.claim, decide, is_last=not wider, param=param)
+        found = decided_between(shown, check.claim, decide, above, is_last=not wider, param=param)
         if found is not None:
             outcome, told = found
             return outcome, ready.telling(told)

@@ -7,6 +7,14 @@ beyond knows at most as much. What comes out alike for both is so, where telling
 it larger, or only smaller (data processing); else the window grows. With δ = 0 the far end and the
 near one are attained or approached: ε is exact if it comes from one of them. What stays apart in
 every window lies between both: all ratios count for a Rényi divergence, however far beyond.
+
+P(loss > ε) may rise and fall where more is told. It is exact where P(A) and Q(A) are alike for all
+pairs, in both directions, A being the outputs with P - e^ε Q > 0. Then δ(ε) = P(A) - e^ε Q(A) is
+alike, and it is the sum of all positive parts: so of the kinds that are one output for who is told
+less, none is above while another is below. Where some are above, P(A) has all of them, if less is
+told, so those that are on the line have probability 0, and at every number P - e^ε Q, the sum of
+what the kinds have there, is positive; else it is nowhere. Far enough out one of both is so: all
+kinds then have the sign of the first coefficient of P - e^ε Q, unless that is 0 for P > 0.
 """
 
 from __future__ import annotations
@@ -17,7 +25,7 @@ from typing import Literal
 from dpcheck.chain.chain import Chain
 from dpcheck.check.values import verdicts
 from dpcheck.check.values.verdicts import Outcome, Undecided, Value
-from dpcheck.exact import Param
+from dpcheck.exact import Budget, Number, Param
 from dpcheck.explore import Explored
 from dpcheck.explore.tails.tails import Window
 from dpcheck.limits import LimitReached, too_large
@@ -62,6 +70,9 @@ class Source:
 
 Decide = Callable[[Told, claims.Claim], Outcome]
 
+MassesAbove = Callable[[Told, Budget], "list[tuple[Number, Number]] | None"]
+"""P(A) and Q(A) of all pairs, A being the outputs of a loss above ε; None where none is known."""
+
 
 def told_in_kinds(sources: Sequence[Source], claim: claims.Claim) -> list[Source]:
     """Return those on which a claim's outcome may depend on how much is told of shown numbers."""
@@ -77,6 +88,7 @@ def decided_between(
     shown: Sequence[Source],
     claim: claims.Claim,
     decide: Decide,
+    masses_above: MassesAbove,
     *,
     is_last: bool,
     param: Param | None = None,
@@ -88,9 +100,14 @@ def decided_between(
     of them is shown by itself.
     """
     if isinstance(claim, claims.QuantityComparison):
-        return _compared(shown, claim, decide, is_last=is_last)
+        return _compared(shown, claim, decide, masses_above, is_last=is_last)
     if not all(source.explored.has_sure_kinds for source in shown):
         return None
+    tail = _tail_of(claim)
+    if tail is not None:
+        known = masses_above("less", tail)
+        is_exact = known is not None and known == masses_above("kinds", tail)
+        return (decide("less", claim), "less") if is_exact else None
     outcome = decide("kinds", claim)
     if isinstance(outcome.verdict, Undecided) and outcome.all_values is None:
         less = decide("less", claim)
@@ -98,15 +115,13 @@ def decided_between(
     if isinstance(claim, claims.PrivacyClaim) and isinstance(outcome.verdict, verdicts.Holds):
         return replace(outcome, beside=()), "kinds"  # the pair that comes closest if more is told
     less = decide("less", claim)
-    if _are_alike(outcome, less) and not _may_rise_and_fall(claim):
+    if _are_alike(outcome, less):
         half = _half(claim, outcome)
         if half is None or _are_alike(decide("kinds", half), decide("less", half)):
             return less, "less"
     exact = _of_an_end(shown, claim, outcome, decide, is_last=is_last)
     if exact is not None:
         return exact, "kinds"
-    if _may_rise_and_fall(claim):
-        return None
     if outcome.all_values is not None:
         from dpcheck.check.all_values.piecewise import between_for_all
 
@@ -167,7 +182,12 @@ def _comes_from_an_end(shown: Sequence[Source], claim: claims.Claim, decide: Dec
 
 
 def _compared(
-    shown: Sequence[Source], claim: claims.QuantityComparison, decide: Decide, *, is_last: bool
+    shown: Sequence[Source],
+    claim: claims.QuantityComparison,
+    decide: Decide,
+    masses_above: MassesAbove,
+    *,
+    is_last: bool,
 ) -> tuple[Outcome, Told] | None:
     """Return the outcome of a comparison of two quantities by what is known of each."""
     from dpcheck.check.quantities.decide_quantity import decide_comparison
@@ -176,7 +196,7 @@ def _compared(
     for quantity in (claim.left, claim.right):
         asked = claims.QuantityValue(quantity, claim.span)
         if told_in_kinds(shown, asked):
-            found = decided_between(shown, asked, decide, is_last=is_last)
+            found = decided_between(shown, asked, decide, masses_above, is_last=is_last)
             if found is None:
                 return None
             sides.append(found[0])
@@ -215,7 +235,7 @@ def wider_windows(
 
     After the first comes the widest where all losses count.
     """
-    if _may_rise_and_fall(claim):
+    if shown[0].check.parts and "loss_tail" in _words(claim):
         return []
     most = MAX_MARGIN_FOR_ALL if is_for_all else MAX_MARGIN
     least = MAX_MARGIN if _OF_ALL_LOSSES & set(_words(claim)) else 0
@@ -223,12 +243,13 @@ def wider_windows(
     return [(source, source.window.widened(least)) for source in small]
 
 
-def _may_rise_and_fall(claim: claims.Claim) -> bool:
-    """Return whether more that is told may let a quantity rise as well as fall.
-
-    Then it may lie outside of what it is where less, and where more, is told.
-    """
-    return "loss_tail" in _words(claim)
+def _tail_of(claim: claims.Claim) -> Budget | None:
+    """Return the ε of `loss_tail(ε)`, which a claim is about."""
+    for each in claims.quantities_of(claim):
+        match each:
+            case claims.LossQuantity(word="loss_tail", arguments=(Budget() as epsilon,)):
+                return epsilon
+    return None
 
 
 def _words(claim: claims.Claim) -> list[str]:
