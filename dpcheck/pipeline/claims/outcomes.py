@@ -8,8 +8,6 @@ from functools import partial
 from dpcheck.chain.chain import Chain
 from dpcheck.check.decide import decide, decide_arranged, nothing_asked, selected_states
 from dpcheck.check.formulas.truths import BEYOND, Truths
-from dpcheck.check.quantities.loss_values import masses_above
-from dpcheck.check.quantities.seen_pairs import seen_pairs
 from dpcheck.check.values.measures import TOO_FAR, ClaimRejected, Measures
 from dpcheck.check.values.verdicts import Outcome, Undecided
 from dpcheck.diagnostics.mistakes import Mistake
@@ -246,6 +244,9 @@ def _told_in_kinds(
     def above(told: Told, epsilon: Budget) -> list[tuple[Number, Number]] | None:
         if check.parts:
             return None
+        from dpcheck.check.quantities.loss_values import masses_above
+        from dpcheck.check.quantities.seen_pairs import seen_pairs
+
         truths = ready.telling(told).truths
         selected = selected_states(truths, check.at)
         return masses_above(seen_pairs(truths.chain, selected, limits), epsilon)
