@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.checking import check_files, check_text, error_codes, verdicts
+from tests.checking import called, check_files, check_text, error_codes, verdicts
 
 LONG = "10^5000"
 AROUND = "mechanism m {{ input x in 0..1 adjacent all {} }}\ncheck m: dp(ln 3)"
@@ -78,3 +78,20 @@ def test_a_row_whose_sum_is_too_long_for_python_is_said():
     table = f"{rows}row,b,0,1\npair,a,b\n"
     report = check_files({"t.csv": table, "m.dpm": 'import "t.csv" check t: dp(1)'}, "m.dpm")
     assert error_codes(report) == ["DP706", "DP705"]
+
+
+def test_violated_claims_about_probabilities_of_any_length_are_reported(tmp_path):
+    file = tmp_path / "m.dpm"
+    claims = (
+        "P<=0 [ X output ]",
+        "D{1/10} [ X output ]",
+        "dp(1/10)",
+        "E<=0 [ if output then 1 else 0 ]",
+    )
+    text = "mechanism m { input x in 0..1 adjacent all y ~ bernoulli(1/2^(20000 + x)) output y }"
+    file.write_text(text + "".join(f"\ncheck m: {claim}" for claim in claims))
+    told = called("check", file)
+    assert told.returncode == 1
+    assert "violated" in told.stdout
+    for bound in ("P<=2.512389e-6021", "D{1/10, 1.124079e-6021}", "E<=2.512389e-6021"):
+        assert bound in told.stdout

@@ -59,6 +59,8 @@ _LONG_NUMBER = re.compile(
     rf"(?:(?<= )= )?(?:(?<![\w.])|(?<=\.\.))(-?\d[\d/]{{{LONGEST},}})(?!\w|\.\d)"
 )
 _RATIONAL = re.compile(r"-?\d+(/\d+)?")
+_MAX_EXACT = 4000
+"""Python reads no integers of more than 4,300 digits."""
 _UNREADABLE = re.compile(r"\^\(|ln\(.*exp")
 """Exact values that no claim may contain: with roots, and logarithms of powers of e."""
 _ROUNDING = {"": ROUND_HALF_EVEN, "<=": ROUND_CEILING, ">=": ROUND_FLOOR}
@@ -277,9 +279,13 @@ def _rounded(decimal: str, digits: int = _DIGITS_SHOWN, side: str = "") -> str:
 
 
 def _is_same(exact: str, short: str) -> bool:
-    """Return whether a short decimal is all of a rational number."""
+    """Return whether a short decimal is all of a rational number.
+
+    Those of more than `_MAX_EXACT` characters are not read.
+    """
     return (
-        bool(_RATIONAL.fullmatch(exact))
+        len(exact) <= _MAX_EXACT
+        and bool(_RATIONAL.fullmatch(exact))
         and "e+" not in short
         and Fraction(exact) == Fraction(short)
     )
