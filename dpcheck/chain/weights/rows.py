@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import gcd
 
 import numpy as np
 
@@ -286,7 +285,7 @@ def in_lowest_terms(rows: Rows) -> Rows:
     divisors = np.ones(rows.n_rows, object)
     for s in range(rows.n_rows):
         row = rows.numerators[rows.indptr[s] : rows.indptr[s + 1]]
-        divisors[s] = gcd(*(int(w) for w in row)) or 1
+        divisors[s] = gcd_of(row.tolist()) or 1
     return _in_int64_if_possible(_divided(rows, divisors))
 
 
