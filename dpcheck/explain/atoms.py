@@ -142,18 +142,19 @@ def _number(value: Value | None) -> Number | None:
 def _place(value: Value | None) -> Number | None:
     """Return where a value stands among numbers: one beyond a window next to the window's end."""
     if isinstance(value, Beyond):
-        return value.bound + (1 if value.is_above else -1)
+        return value.first
     return _number(value)
 
 
 def _is_ordered(values: Iterable[Value]) -> bool:
     """Return whether values beyond a window are beyond all others.
 
-    What is written from other numbers may be there as well, and is not in order with these.
+    What is written from other numbers may be there as well, and is not in order with these; nor are
+    cells with an end, which a bound may part.
     """
     beyond = {value for value in values if isinstance(value, Beyond)}
     known = [number for value in values if (number := _number(value)) is not None]
-    return all(
+    return all(end.last is None for end in beyond) and all(
         compare(number, end.bound) * (1 if end.is_above else -1) <= 0
         for end in beyond
         for number in known

@@ -164,8 +164,8 @@ def measured(
     """Return what a measure is at least, and at most, where a state outputs what it applies to.
 
     Both are [n_states], None elsewhere. They differ where a number beyond the window is output: its
-    error is at least that of the integer next to the window, and may be any larger one (None). The
-    inputs that the measure reads were kept.
+    error is at least that of the integer next to the window, and may be any larger one (None); in a
+    cell with an end it may be 0. The inputs that the measure reads were kept.
     """
     columns, window = explored.columns, explored.window
     most = _measured_on(columns, measure, explored)
@@ -179,7 +179,10 @@ def measured(
                 claims.values_beyond(
                     Apply("=", (read, goal), span), columns, explored.table, window
                 )
-    return _measured_on(claims.with_integers(columns, explored.table), measure, explored), most
+    least = _measured_on(claims.with_integers(columns, explored.table), measure, explored)
+    for state in claims.rows_in_cells(columns, explored.table):
+        least[state] = None if least[state] is None else 0  # any of its numbers may be the nearest
+    return least, most
 
 
 def _measured_on(

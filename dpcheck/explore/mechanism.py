@@ -137,7 +137,7 @@ def _runs(given: Given, window: Window) -> Runs:
     where it is too wide for a table, or so far from 0 that its codes would be no integers.
     """
     low, high = window.shown
-    if high - low >= MAX_SUPPORT or max(-low, high) > FARTHEST:
+    if high - low >= MAX_SUPPORT or max(map(abs, window.ends)) > FARTHEST:
         raise window.too_far()
     tails = Tails(given.wide, window, given.table) if given.wide.groups else None
     flow = flow_of(given.mechanism, given.kept, tails)

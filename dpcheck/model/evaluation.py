@@ -645,8 +645,7 @@ def _contains(value: Value, domain: Value) -> bool:
     if not isinstance(items, range):
         return any(same_value(element, value) for element in items)
     if isinstance(value, FarNumber):
-        order = far_numbers.order
-        return bool(items) and order(value, items[0]) >= 0 >= order(value, items[-1])
+        return bool(items) and far_numbers.is_between(value, items[0], items[-1])
     return type(value) is int and value in items
 
 

@@ -73,8 +73,9 @@ class Beyond:
     """A number without bounds of which little is known but that it is above, or below, a bound.
 
     A result of `~` stands on a `level` beyond the bound, `is_shared` with others or not. A number
-    that is shown is one of `n_kinds`: far from the bound (1), nearer, or next to it (the last). No
-    operator takes such a value: claims compute with a `FarNumber` in its place.
+    that is shown is one of `n_kinds`: far from the bound (1), nearer, or next to it (the last). Or
+    it is in a cell that ends with a `last` number. No operator takes such a value: claims compute
+    with a `FarNumber` in its place.
     """
 
     is_above: bool
@@ -82,6 +83,12 @@ class Beyond:
     level: int = 1
     is_shared: bool = False
     n_kinds: int = 1
+    last: int | None = None
+
+    @property
+    def first(self) -> int:
+        """The integer next to the bound."""
+        return self.bound + (1 if self.is_above else -1)
 
 
 Number = int | exact.Rational | exact.ExpNumber
@@ -192,6 +199,8 @@ def value_text(value: Value, taken: Container[str] = ()) -> str:
             return f"{{{_listed(items, taken)}}}"
         case exact.ParamNumber() | exact.ParamBudget():
             return exact.param_text(value)
+        case Beyond(first=first, last=int() as last):
+            return f"in {min(first, last)}..{max(first, last)}"
         case Beyond(is_above=is_above, bound=bound, n_kinds=1):
             return f"{'>' if is_above else '<'} {bound}"
         case Beyond(is_above=is_above, bound=bound, level=level, n_kinds=n):

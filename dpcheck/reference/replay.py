@@ -23,9 +23,9 @@ STEPS = 2_000_000
 """Bounds the statements that are run to derive one violation again."""
 REACHES = [4 << n for n in range(11)]
 """How far from its center noise without bounds is looked at, until bounds decide."""
-FAR = re.compile("[<>] -?[0-9]")
-WORD = re.compile(r'"[^"]*"|[<>] -?\d+|-?[\d/]+|[^\W\d]\w*|.')
-"""What an output is written with: symbols, numbers, numbers beyond others, signs."""
+FAR = re.compile("[<>] -?[0-9]|in -?[0-9]+[.][.]")
+WORD = re.compile(r'"[^"]*"|[<>] -?\d+|in -?\d+\.\.-?\d+|-?[\d/]+|[^\W\d]\w*|.')
+"""What an output is written with: symbols, numbers, numbers beyond others or in a range, signs."""
 ENDS: dict[Any, End] = {None: End.STOPPED, "diverged": End.DIVERGED}
 
 
@@ -268,11 +268,19 @@ def spelled(written: list[Any]) -> tuple[Any, ...]:
 
 
 def _tells(wanted: str | End, shown: str | End) -> bool:
-    """Return whether an output is meant by a text with `> 5` or `< 0` in place of integers."""
+    """Return whether an output is meant by a text with `> 5` or `in 6..9` in place of integers."""
     if isinstance(wanted, End) or isinstance(shown, End) or not FAR.search(wanted):
         return wanted == shown
     told, parts = WORD.findall(wanted), WORD.findall(shown)
     return len(told) == len(parts) and all(
-        a == b or (a[0] in TESTS and b[-1].isdecimal() and compare(a[0], int(b), int(a[2:])))
+        a == b or (re.fullmatch(r"-?\d+", b) is not None and _is_among(int(b), a))
         for a, b in zip(told, parts, strict=True)
     )
+
+
+def _is_among(number: int, told: str) -> bool:
+    """Return whether an integer is among those of `> 5` or `in 6..9`, which another word is not."""
+    if told.startswith("in "):
+        low, high = map(int, told[3:].split(".."))
+        return low <= number <= high
+    return told[0] in TESTS and " " in told and compare(told[0], number, int(told[2:]))

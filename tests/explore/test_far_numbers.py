@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from fractions import Fraction
 from math import comb
@@ -92,6 +93,47 @@ def test_values_for_all_steps_are_those_of_every_number_of_steps(seed):
     for n in range(STEPS):
         one = value_of(tree, {"x": first + way * n})
         assert apply("=", [at(found, [n]), one]), tree
+
+
+def values_in_cells(tree, first, way, most):
+    """Return pairs of a cell's numbers and its value, of cells that break where they have to."""
+    cell = first if most == 0 else far_integer(0, first, way, most)
+    try:
+        return [([first + way * n for n in range(most + 1)], value_of(tree, {"x": cell}))]
+    except NotFarEnough as found:
+        starts = [0, *(found.breaks or range(1, most + 1)), most + 1]
+    return [
+        pair
+        for start, end in itertools.pairwise(starts)
+        for pair in values_in_cells(tree, first + way * start, way, end - 1 - start)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_values_in_cells_are_those_of_every_number_in_them(seed):
+    draw = random.Random(seed)
+    first, way = draw.randint(-9, 9), draw.choice((1, -1))
+    writer = Writer(seed, ("x",))
+    tree = writer.number(3) if draw.random() < 0.5 else writer.truth(2)
+    try:
+        found = values_in_cells(tree, first, way, STEPS)
+    except Fault:  # it is no polynomial
+        return
+    assert [n for numbers, _ in found for n in numbers] == [first + way * n for n in range(31)]
+    for numbers, value in found:
+        for n, one in enumerate(numbers):
+            assert apply("=", [at(value, [n]), value_of(tree, {"x": one})]), tree
+
+
+def test_a_cell_breaks_where_a_comparison_changes():
+    x = far_integer(0, 6, 1, 100)
+    for other, breaks in ((50, (44, 45)), (fmpq(101, 2), (45,)), (6, (1,)), (106, (100,))):
+        with pytest.raises(NotFarEnough) as found:
+            apply("<", [x, other])
+        assert (found.value.step, found.value.breaks) == (0, breaks)
+    assert apply("<", [x, 107]) is True
+    assert apply("<", [x, far_integer(1, 107, 1)]) is True
+    assert apply("<", [apply("*", [x, x]), 106**2 + 1]) is True
 
 
 @pytest.mark.parametrize("seed", range(200))

@@ -191,6 +191,24 @@ def test_moments_of_kinds_are_those_of_sums(kind):
         assert isclose(float(fmpq(exact)), sums, rel_tol=1e-12)
 
 
+@pytest.mark.parametrize(("first", "last"), [(5, 5), (4, 9), (3, None)])
+def test_cells_have_the_chances_of_their_numbers(first, last):
+    law = laws.Levels((2,), {(fmpq(1, 3),): fmpq(4, 9), (fmpq(0),): fmpq(1, 3)})
+    assert laws.total(law.law) == 1
+    cell = laws.cell_chance(law, first + 1, None if last is None else last + 1)
+    sums = sum(laws.chance(law, step + 1) for step in range(first, (last or 200) + 1))
+    assert cell == sums if last else isclose(float(cell), float(sums), rel_tol=1e-12)
+
+
+@pytest.mark.parametrize("length", [2, 3, 20])
+def test_moments_in_cells_are_those_of_sums(length):
+    ratio = fmpq(2, 5)
+    total = sum(ratio**s for s in range(length))
+    for k in range(5):
+        sums = sum(comb(s, k) * ratio**s for s in range(length))
+        assert laws.cell_moment(ratio, length, k) == sums / total
+
+
 def test_kinds_need_a_margin_where_a_difference_is_negative():
     """At 1, 2, ... the law is 1/2, 1/4, ...: at 3 it is less than the least ratio lets it be."""
     ratios = (fmpq(1, 2), fmpq(1, 3), fmpq(1, 4))
@@ -564,13 +582,19 @@ def test_numbers_that_no_window_holds_leave_a_claim_undecided(noise, shown, advi
     ("shown", "claim", "is_decided"),
     [
         ("y", "P<=1/100 [ X output > 20000 ]", True),
-        ("y", "P<=1/100 [ X output > 10^5 ]", False),
-        ("y", "D{ln 2} [ X output < -10^5 ]", False),
+        ("y", "P<=1/100 [ X output > 10^5 ]", True),
+        ("y", "D{ln 4} [ X output < -10^5 ]", True),
+        ("y", "P<=1/100 [ X output = 10^5 ]", True),
+        ("(y, z)", "P<=1/100 [ X output = (10^5, -10^5) ]", True),
+        ("y", "P<=1/100 [ X output > 10^8 ]", False),
         ("max(y, z)", "P<=1/100 [ X output > 10^5 ]", False),
     ],
 )
 def test_claims_about_numbers_far_out_are_decided_or_told_to_be_too_large(shown, claim, is_decided):
-    """Some ran until the time limit: all 200,000 probabilities were written down."""
+    """Some ran until the time limit: all 200,000 probabilities were written down.
+
+    Of one ratio numbers are told in cells; chosen ones are known one by one.
+    """
     text = (
         "mechanism m { input x in 0..2  adjacent all\n  y ~ geometric(x, 1/2) unbounded\n"
         f"  z ~ geometric(x, 1/2) unbounded  output {shown} }}\ncheck m: {claim}"
@@ -609,6 +633,119 @@ mechanism m { input x in 0..2  adjacent all
     claims = ["output > 20", "output > 10^18", "output = 1e30", "output > 3", "output^2 > 99"]
     text += "".join(f"check m: P<=1/2 [ X {claim} ]\n" for claim in claims)
     assert verdicts(check_text(text)) == ["holds", "undecided", "undecided", "holds", "holds"]
+
+
+def test_cells_that_other_claims_ask_for_leave_a_claim_as_it_is():
+    text = """
+mechanism m { input x in 0..2  adjacent all
+  a ~ geometric(x, 1/2) unbounded
+  output a }
+"""
+    claims = ["P<=0 [ X output > 15000 ]", "P>0 [ X output < -10^5 ]", "P<=0 [ X output > 10^6 ]"]
+    text += "".join(f"check m: {claim}\n" for claim in (*claims, *claims))
+    text += "check m: accuracy(x, 1/100) = 7\ncheck m: accuracy(x - 10^5, 1/100) = 100006\n"
+    found = verdicts(check_text(text))
+    assert found == ["violated", "holds", "violated"] * 2 + ["holds", "holds"]
+
+
+def test_numbers_of_several_ratios_are_told_in_no_cells():
+    """A cell would have one ratio, of some 2^117, where its numbers have ever larger ones."""
+    text = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  y ~ if x = 0 then geometric(0, 1/2) unbounded else geometric(0, 1/3) unbounded
+  output y
+}
+check m at x = 0: P=? [ X output > 200 ] = PROBABILITY
+check m: dp(100)
+check m: epsilon = inf
+"""
+    text = text.replace("PROBABILITY", f"1/{3 * 2**200}")
+    assert verdicts(check_text(text)) == ["holds", "violated", "holds"]
+
+
+def test_squares_beside_comparisons_far_out_widen_the_margin():
+    number = "output[2]"
+    comparison = f"{number} in {{200, 300, 400}} & ({number} - 350)^2 > 100"
+    text = f"{PAIR}check pair at x = 2: P=? [ X ({comparison}) ] = "
+    exact = sum(Fraction(1, 3 * 2 ** (n - 2)) for n in (200, 300, 400))
+    assert check_text(text + str(exact))["ok"]
+
+
+def upper_tail(ratio, center, n):
+    """Return the probability of all numbers from n on."""
+    far = ratio ** (n - center if n > center else center - n + 1) / (1 + ratio)
+    return far if n > center else 1 - far
+
+
+def random_comparison(draw, far):
+    """Return a comparison of a shown number with numbers up to `far`, and as a function."""
+    n, m = draw.randint(-far, far), draw.randint(1, far)
+    comparisons = [
+        (f"output > {n}", lambda y: y > n),
+        (f"output <= {n}", lambda y: y <= n),
+        (f"output != {n}", lambda y: y != n),
+        (f"2 * output + 1 >= {n}", lambda y: 2 * y + 1 >= n),
+        (f"abs(output - 1) < {m}", lambda y: abs(y - 1) < m),
+        (f"output in {n}..{n + m}", lambda y: n <= y <= n + m),
+        (f"output in {{{n}, {n + 40}, {n + 90}}}", lambda y: y in {n, n + 40, n + 90}),
+        (f"max(output, {n}) < {n + m}", lambda y: max(y, n) < n + m),
+        (f"output > {n} + 100 * x", None),
+    ]
+    text, truth = draw.choice(comparisons)
+    return text, (lambda y, x: y > n + 100 * x) if truth is None else lambda y, _: truth(y)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_comparisons_far_out_have_the_probabilities_of_their_intervals(seed):
+    """And two inputs differ by the ratio that these have; 1/3 is no power of 1/2."""
+    draw, far = random.Random(seed), random.Random(seed).choice((60, 600))
+    (one, first), (other, second) = (random_comparison(draw, far) for _ in range(2))
+    word, joined = draw.choice((("&", lambda a, b: a and b), ("|", lambda a, b: a or b)))
+    ratio, is_pair = draw.choice((Fraction(1, 2), Fraction(2, 3))), draw.random() < 0.3
+    condition = f"({one} {word} {other})"
+    shown = condition.replace("output", "output[2]") if is_pair else condition
+    text = f"""
+mechanism m {{
+  input x in 0..2
+  adjacent all
+  y ~ geometric(x, {ratio}) unbounded
+  output {"(a, y)" if is_pair else "y"}
+}}
+check m: D{{ln 3}} [ X {shown} ]
+"""
+    text += "".join(f"compute m at x = {x}: P=? [ X {shown} ]\n" for x in range(3))
+    private, *values = check_text(text)["results"]
+    exact = []
+    for x in range(3):
+        truths = [joined(first(y, x), second(y, x)) for y in range(-4 * far, 4 * far + 1)]
+        chance = Fraction(truths[0])
+        for y, (before, after) in enumerate(itertools.pairwise(truths), 1 - 4 * far):
+            chance += (after - before) * upper_tail(ratio, x, y)
+        exact.append(chance)
+    assert [Fraction(each["value"]["exact"]) for each in values] == exact, shown
+    holds = all(p <= 3 * q for p in exact for q in exact)
+    assert private["verdict"] == ("holds" if holds else "violated")
+
+
+def test_a_number_that_is_shown_later_is_not_the_same_in_all_cells():
+    """A state that remembers it stands for numbers that are told apart then."""
+    text = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  y ~ geometric(x, 1/2) unbounded
+  output a
+  output y
+}
+"""
+    claims = [
+        "P<=0 [ X P>=1/2 [ X output > 100 ] ]",
+        "P>0 [ X X output > 10^5 ]",
+    ]
+    text += "".join(f"check m: {claim}\n" for claim in claims)
+    assert verdicts(check_text(text)) == ["violated", "holds"]
 
 
 def test_an_analyst_chooses_after_numbers_that_were_chosen_among_hidden_ones():
@@ -744,6 +881,19 @@ def test_expected_values_compute_with_shown_numbers(value, expected):
     """The noise has E|z| = 4/3, E z^2 = 4 and no odd moments; E z^4 = 100."""
     claim = f"check pair at x = 2: E=? [ {value} ] = {expected}"
     assert check_text(PAIR + claim)["ok"]
+
+
+@pytest.mark.parametrize(("low", "high"), [(100, 140), (50, 300), (-300, -60)])
+def test_expected_values_of_numbers_in_cells_are_their_sums(low, high):
+    value = f"if output[2] in {low}..{high} then output[2]^2 - 3 * output[2] else 0"
+    text = f"{PAIR}compute pair at x = 2: E=? [ {value} ]\n"
+    text += f"check pair at x = 2: E=? [ if output[2] in {low}..{high} then 0 else 1 ] < 1\n"
+    text += "check pair at x = 2: E=? [ (output[2] - x)^4 ] = 100"
+    report = check_text(text)
+    half = Fraction(1, 2)
+    wanted = sum((y * y - 3 * y) * half ** abs(y - 2) / 3 for y in range(low, high + 1))
+    assert Fraction(report["results"][0]["value"]["exact"]) == wanted
+    assert verdicts(report)[1:] == ["holds", "holds"]
 
 
 @pytest.mark.parametrize(

@@ -470,6 +470,13 @@ def test_noise_without_bounds_has_the_chances_of_the_chain_within_what_is_left_o
         assert all(low[shown] <= p <= low[shown] + left_out for shown, p in chances.items())
 
 
+def test_numbers_in_a_cell_are_among_those_that_its_text_tells():
+    assert _tells("(a, in -9..-3, 1/2)", "(a, -4, 1/2)")
+    assert not _tells("(a, in -9..-3, 1/2)", "(a, -2, 1/2)")
+    assert not _tells("(a1, in 3..9)", "(a2, 4)")
+    assert not _tells("(in 3..9, 1)", "(s4, 1)")
+
+
 UNBOUNDED = """
 fun center(x, y) = 2*x - y
 dist loud(c) = geometric(c, exp(-1)) unbounded

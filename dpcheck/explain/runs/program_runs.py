@@ -317,12 +317,15 @@ class ProgramRuns:
 def _is_told(shown: Value, text: str | None) -> bool:
     """Return whether a value is shown as a text, that of a number far out as `> 5`; None is any.
 
-    >>> _is_told(7, "> 5"), _is_told(5, "> 5"), _is_told(5, "5")
-    (True, False, True)
+    >>> _is_told(7, "> 5"), _is_told(5, "> 5"), _is_told(5, "5"), _is_told(7, "in 6..99")
+    (True, False, True, True)
     """
     if text is None:
         return True
     far = re.fullmatch(r"([<>]) (-?\d+)", text)
+    cell = re.fullmatch(r"in (-?\d+)\.\.(-?\d+)", text)
+    if cell is not None and type(shown) is int:
+        return int(cell[1]) <= shown <= int(cell[2])
     if far is None or not isinstance(shown, int):
         return shown_text(shown) == text
     return shown > int(far[2]) if far[1] == ">" else shown < int(far[2])

@@ -1,8 +1,9 @@
 """What is shown of a number without bounds: its value in the window, else that it is beyond.
 
 Beyond the window a number that was never compared with hidden ones has one law, whatever the
-input; then that it is beyond says as much about the input as its value does. Otherwise what is
-shown is one of several kinds (`explore.tails.laws.shown_kinds`).
+input; then that it is beyond says as much about the input as its value does, or in which cell it is
+(`explore.tails.tails.Window`). Otherwise what is shown is one of several kinds
+(`explore.tails.laws.shown_kinds`).
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ import numpy as np
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.sets import distinct_rows
 from dpcheck.diagnostics.structure import ShownStillInUse
-from dpcheck.exact import as_fraction_parts, subtract
+from dpcheck.exact import Number, as_fraction_parts, subtract
 from dpcheck.explore.sampling.closed_forms import fits_in_memory
 from dpcheck.explore.sampling.distributions import Supports, move_of, whole_weights
-from dpcheck.explore.tails.laws import Levels, chance, shown_kinds
-from dpcheck.explore.tails.tails import TAIL_STATE, Tails, WindowTooSmall
+from dpcheck.explore.tails.laws import Levels, cell_chance, chance, shown_kinds
+from dpcheck.explore.tails.tails import TAIL_STATE, Tails, Window, WindowTooSmall
 from dpcheck.explore.values.codes import FIRST_FAULT, PLAIN, TRUE, ValueTable
 from dpcheck.explore.values.evaluate import Frame, evaluated
 from dpcheck.explore.values.mistakes import MistakeFault, spoken
@@ -27,7 +28,10 @@ from dpcheck.explore.values.weights import are_positive
 from dpcheck.model.evaluation import Fault
 from dpcheck.model.expressions import Expr, Var, reads
 from dpcheck.model.program import Parametric
-from dpcheck.model.values import Beyond, SetValue
+from dpcheck.model.values import Beyond, SetValue, Value
+
+AS_LONG = 1 << 12
+"""So many numbers as long as those of a cell fit in memory: of 2 * 10^6 bits, some 3 s of work."""
 
 
 def revealing(
@@ -67,9 +71,7 @@ def _shown(
     needed = window.with_ratios(ratio for (ratio,) in law.law if ratio != 0)
     if needed != window:
         raise WindowTooSmall(needed)
-    parts = [1, *(part for ratio in window.ratios for part in as_fraction_parts(ratio))]
-    if not fits_in_memory(2 * window.margin, window.margin, *parts):
-        raise window.too_far()
+    _check_digits(window)
     end, sign = (window.high, 1) if is_above else (window.low, -1)
     codes = [end + sign * step for step in range(1, window.margin + 1)]
     chances = [chance(law, step) for step in range(1, window.margin + 1)]
@@ -80,9 +82,35 @@ def _shown(
     weights += [chance for chance in farther if chance != 0]
     tails.has_sure_kinds &= all(are_positive(weights, supports.table))
     bound, n = end + sign * window.margin, len(farther)
-    kinds = [Beyond(is_above, bound, k, False, n) for k in range(1, n + 1)]
-    codes += [supports.table.code(kind) for kind in kinds]
-    return supports.add(whole_weights(codes, [*chances, *farther], span, supports.table))
+    if window.breaks:
+        told = _in_cells(law, window, is_above=is_above)
+    else:
+        kinds = [Beyond(is_above, bound, k, False, n) for k in range(1, n + 1)]
+        told = list(zip(kinds, farther, strict=True))
+    codes += [supports.table.code(value) for value, _ in told]
+    chances += [each for _, each in told]
+    return supports.add(whole_weights(codes, chances, span, supports.table))
+
+
+def _in_cells(law: Levels, window: Window, *, is_above: bool) -> list[tuple[Value, Number]]:
+    """Return what may be told of a number beyond the margin, with probabilities."""
+    end, way = (window.high, 1) if is_above else (window.low, -1)
+    found: list[tuple[Value, Number]] = []
+    for first, last in window.cells(is_above=is_above):
+        steps = way * (first - end), None if last is None else way * (last - end)
+        cell = first if first == last else Beyond(is_above, first - way, last=last)
+        found.append((cell, cell_chance(law, *steps)))
+    return found
+
+
+def _check_digits(window: Window) -> None:
+    """Raise `LimitReached` for a window whose probabilities have too many digits."""
+    parts = [1, *(part for ratio in window.ratios for part in as_fraction_parts(ratio))]
+    farthest = window.without_cells().margin
+    n_far = AS_LONG * len(window.breaks)
+    fits = fits_in_memory(2 * window.margin, window.margin, *parts)
+    if not (fits and fits_in_memory(n_far, farthest, *parts)):
+        raise window.too_far()
 
 
 def resolving(

@@ -1,13 +1,15 @@
 """Claims that read shown numbers without bounds, and the chain where less is told of such numbers.
 
 Where a number beyond the window was shown, claims compute with all that it may be at once
-(`model.far_numbers`), and the window grows until every comparison has one result.
+(`model.far_numbers`), and the window grows, or is given cells, until every comparison has one
+result.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -16,8 +18,8 @@ from dpcheck.chain.arrays import marked
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.sets import distinct_rows
 from dpcheck.diagnostics.structure import ComputedWithUnbounded
-from dpcheck.exact import Number, multiply
-from dpcheck.explore.tails.laws import kind_moment
+from dpcheck.exact import Number, add, floor, multiply
+from dpcheck.explore.tails.laws import cell_moment, kind_moment
 from dpcheck.explore.tails.tails import Window, WindowTooSmall
 from dpcheck.explore.values.codes import FIRST_FAULT, PLAIN, ValueTable
 from dpcheck.explore.values.mistakes import MistakesFound
@@ -33,6 +35,8 @@ OUTPUT: Final = "output"
 
 MANY_STEPS: Final = 14
 """From so wide a margin on it is asked whether any window would do."""
+MANY_PARTS: Final = 64
+"""So many parts of cells are looked at before there is another chain."""
 FAR_OUT: Final = 2**65536
 """Farther out than all that claims compare numbers with."""
 
@@ -47,7 +51,7 @@ def values_beyond(
     rows = marked(np.isin(columns[OUTPUT], list(_codes_beyond(columns[OUTPUT], table))))
     names = sorted({OUTPUT, *reads(expr)} & columns.keys())
     first, of_row = distinct_rows([columns[name][rows] for name in names])
-    values = []
+    values, needed = [], window
     for k in rows[first].tolist():
         beyond: list[Beyond] = []
         codes = {name: columns[name].item(k) for name in names}
@@ -56,7 +60,12 @@ def values_beyond(
             for name, code in codes.items()
             if code < FIRST_FAULT
         }
-        values.append(value_beyond(expr, environment, window))
+        try:
+            values.append(value_beyond(expr, environment, window))
+        except WindowTooSmall as found:
+            needed = needed.joined(found.window)
+    if needed != window:
+        raise WindowTooSmall(needed)
     return rows, [values[k] for k in of_row.tolist()]
 
 
@@ -68,18 +77,67 @@ def value_beyond(expr: Expr, environment: Mapping[str, Value], window: Window) -
     """
     try:
         return evaluate(expr, environment)
-    except NotFarEnough as found:
-        if window.margin >= MANY_STEPS and not _is_told_far_out(expr, environment):
+    except NotFarEnough:
+        is_wide = bool(window.breaks) or window.margin >= MANY_STEPS
+        if is_wide and not _is_told_far_out(expr, environment):
             what = "a comparison of two shown numbers"
             raise MistakesFound([_not_of_all(expr, what, expr.span)]) from None
-        if found.steps is None:
-            raise WindowTooSmall(window.widened()) from None
-        raise WindowTooSmall(replace(window, margin=window.margin + found.steps)) from None
+        raise WindowTooSmall(_with_cells(expr, environment, window)) from None
     except Fault as fault:
         if fault.kind != "without bounds":
             return None
         title = fault.title.removesuffix(" needs a number with bounds")
         raise MistakesFound([_not_of_all(expr, title, fault.span or expr.span)]) from None
+
+
+def _with_cells(expr: Expr, environment: Mapping[str, Value], window: Window) -> Window:
+    """Return a window in whose cells an expression has more values than in this one.
+
+    Where it has none, cells are parted at the places where a comparison changes, and so are these.
+    """
+    parts, wider = [environment], window.widened()
+    for _ in range(MANY_PARTS):
+        if not parts:
+            break
+        part = parts.pop()
+        try:
+            evaluate(expr, part)
+        except Fault:
+            continue  # which the next chain has, too
+        except NotFarEnough as found:
+            if not found.breaks:
+                window = window.joined(wider)
+                continue
+            places, more = _parted(part, found)
+            window = window.with_breaks(places)
+            parts += more
+    return window
+
+
+def _parted(
+    environment: Mapping[str, Value], found: NotFarEnough
+) -> tuple[set[int], list[dict[str, Value]]]:
+    """Return the first numbers of parts of a cell but the first, and values for each part."""
+    places: set[int] = set()
+
+    def part(value: Value, start: int, end: int | None) -> Value:
+        if not isinstance(value, FarNumber) or (found.step,) not in value.terms:
+            return value
+        way, most = value.terms[found.step,], value.most.get(found.step)
+        first = floor(add(value.terms.get((), 0), multiply(way, start)))
+        if start:
+            places.add(first)
+        last = most if end is None else end - 1
+        if last == start:
+            return first
+        return far_integer(found.step, first, floor(way), None if last is None else last - start)
+
+    parts = []
+    for start, end in pairwise([0, *found.breaks, None]):
+        assert start is not None, "the last one has no end"
+        change = partial(part, start=start, end=end)
+        parts.append({name: _changed(value, change) for name, value in environment.items()})
+    return places, parts
 
 
 def _not_of_all(expr: Expr, what: str, span: Span) -> ComputedWithUnbounded:
@@ -97,7 +155,7 @@ def _is_told_far_out(expr: Expr, environment: Mapping[str, Value]) -> bool:
     def moved(value: Value, to: int) -> Value:
         if isinstance(value, FarNumber):
             (way,) = (c for steps, c in value.terms.items() if steps)
-            return combined("+", value, multiply(way, FAR_OUT))
+            return combined("+", FarNumber(value.terms), multiply(way, FAR_OUT))
         return to if type(value) is int else value
 
     try:
@@ -117,30 +175,50 @@ def as_far(value: Value, beyond: list[Beyond]) -> Value:
         if not isinstance(one, Beyond):
             return one
         beyond.append(one)
-        return far_integer(len(beyond) - 1, _next_to(one), 1 if one.is_above else -1)
+        most = None if one.last is None else abs(one.last - one.first)
+        return far_integer(len(beyond) - 1, one.first, 1 if one.is_above else -1, most)
 
     return _changed(value, far)
 
 
 def mean_beyond(number: FarNumber, beyond: Sequence[Beyond], window: Window) -> Number:
-    """Return the mean over all that the numbers put down by `as_far` may be: see `kind_moment`.
+    """Return the mean over all that the numbers put down by `as_far` may be.
 
-    Given the states of a run they are independent: what is read after a number was shown does not
-    depend on it.
+    See `kind_moment`, and `cell_moment`, where there is one ratio. Given the states of a run they
+    are independent: what is read after a number was shown does not depend on it.
     """
-    return mean(number, lambda step, k: kind_moment(window.ratios, beyond[step].level, k))
+
+    def moment(step: int, k: int) -> Number:
+        one = beyond[step]
+        if one.last is None:
+            return kind_moment(window.ratios, one.level, k)
+        return cell_moment(window.ratios[0], abs(one.last - one.first) + 1, k)
+
+    return mean(number, moment)
 
 
 def with_integers(columns: Mapping[str, IntArray], table: ValueTable) -> dict[str, IntArray]:
     """Return the columns, each [n_rows], with the integer next to the window for what is beyond."""
 
     def integer(value: Value) -> Value:
-        return _next_to(value) if isinstance(value, Beyond) else value
+        return value.first if isinstance(value, Beyond) else value
 
     changed = columns[OUTPUT].copy()
     for code in _codes_beyond(changed, table):
         changed[columns[OUTPUT] == code] = table.code(_changed(table.value(code), integer))
     return {**columns, OUTPUT: changed}
+
+
+def rows_in_cells(columns: Mapping[str, IntArray], table: ValueTable) -> list[int]:
+    """Return the rows that show a number in a cell with an end; columns [n_rows] each."""
+    shown = columns[OUTPUT]
+    found: list[int] = []
+    for code in _codes_beyond(shown, table):
+        beyond: list[Beyond] = []
+        as_far(table.value(code), beyond)
+        if any(one.last is not None for one in beyond):
+            found += marked(shown == code).tolist()
+    return found
 
 
 def _codes_beyond(codes: IntArray, table: ValueTable) -> list[int]:
@@ -162,10 +240,6 @@ def with_less_told(codes: IntArray, table: ValueTable, *, keeps_far: bool) -> In
         return replace(value, level=n_kinds, n_kinds=n_kinds)
 
     return table.codes(_changed(table.value(code), told) for code in codes.tolist())
-
-
-def _next_to(one: Beyond) -> int:
-    return one.bound + (1 if one.is_above else -1)
 
 
 def _changed(value: Value, change: Callable[[Value], Value]) -> Value:

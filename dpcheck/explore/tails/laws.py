@@ -216,6 +216,36 @@ def chance(levels: Levels, step: int) -> Number:
     return result
 
 
+def cell_chance(levels: Levels, first: int, last: int | None) -> Number:
+    """Return the probability that a number, alone beyond the end, is in a cell of steps.
+
+    From there on its law is Σ c_k ρ_k^s, and Σ_(first<=s<=last) ρ^s = (ρ^first - ρ^(last+1))/(1-ρ).
+    """
+    (base,) = levels.bases
+    result: Number = 0
+    for (ratio,), coefficient in levels.law.items():
+        above = 0 if last is None else power(ratio, last - base)
+        part = divide(subtract(power(ratio, first - base - 1), above), subtract(1, ratio))
+        result = add(result, multiply(coefficient, part))
+    return result
+
+
+def cell_moment(ratio: Number, length: int, k: int) -> Number:
+    """Return E[C(s, k)] where s has the law of one ratio in a cell, the first number being 0.
+
+    Without an end the moments are M_j = (ρ/(1-ρ))^j. There s >= n has probability ρ^n, and s - n
+    then has the same law: C(n + t, k) = Σ_j C(n, k-j) C(t, j). So for a length n this is
+
+        (M_k - ρ^n Σ_j C(n, k-j) M_j) / (1 - ρ^n).
+    """
+    moments = [kind_moment((ratio,), 1, j) for j in range(k + 1)]
+    rest = power(ratio, length)
+    after: Number = 0
+    for j, moment in enumerate(moments):
+        after = add(after, multiply(comb(length, k - j), moment))
+    return divide(subtract(moments[k], multiply(rest, after)), subtract(1, rest))
+
+
 def shown_kinds(levels: Levels, ratios: Ratios, margin: int) -> list[Number] | None:
     """Return the probabilities of the kinds of a shown number, far from the window to next to it.
 

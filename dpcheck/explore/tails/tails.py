@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cmp_to_key
+from itertools import pairwise
 
 import numpy as np
 
@@ -30,6 +31,9 @@ from dpcheck.source import Span
 FIRST_ARRIVAL = PLAIN + 2**60
 """Codes from there on, far above those of a table, are numbers of arrivals beyond the window."""
 
+NEAR = 32
+"""So far from the window numbers are shown one by one rather than in cells: people read these."""
+
 FARTHEST = 2**58
 """No window goes farther: levels beyond it, and what they are moved by, have codes that follow."""
 
@@ -42,7 +46,12 @@ class Window:
     """All integers from `low` to `high`; none if it is empty.
 
     Numbers that are shown are known in a wider window, by `margin` at each end; `ratios` are those
-    of the laws that they have beyond it, the greatest first.
+    of the laws that they have beyond it, the greatest first. With one ratio they are told in cells
+    there, that begin at `breaks`, as seen from the window: where claims change. P(x) = c ρ^x for
+    all numbers beyond, and c alone depends on the run so far. So the probabilities of all numbers
+    in a cell have one ratio between two inputs, that of the cell: who is told the number learns no
+    more. With more ratios there are no breaks. Where there are breaks there is a margin, so that
+    numbers that are still hidden count as told apart when they are shown (`explore.runs.lumped`).
 
     >>> Window().with_values(3, 5).with_values(4, 7).shown
     (3, 7)
@@ -52,11 +61,31 @@ class Window:
     high: int = 0
     margin: int = 0
     ratios: laws.Ratios = ()
+    breaks: tuple[int, ...] = ()
 
     @property
     def shown(self) -> tuple[int, int]:
-        """The least and the greatest number that is shown as it is."""
+        """The least and the greatest number that is shown as it is, those between cells aside."""
         return self.low - self.margin, self.high + self.margin
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The least and the greatest number that matters."""
+        low, high = self.shown
+        return min(low, *self.breaks, high), max(low, *self.breaks, high)
+
+    def cells(self, *, is_above: bool) -> list[tuple[int, int | None]]:
+        """Return the first and last numbers of cells beyond one end, from there on; the last None.
+
+        >>> window = Window(0, 5).with_breaks([8, 100, 101])
+        >>> window.shown, window.cells(is_above=True), window.cells(is_above=False)
+        ((-2, 7), [(8, 99), (100, 100), (101, None)], [(-3, None)])
+        """
+        low, high = self.shown
+        first, way = (high + 1, 1) if is_above else (low - 1, -1)
+        starts = sorted(n * way for n in self.breaks if n * way > first * way)
+        firsts = [first, *(n * way for n in starts)]
+        return [*((a, b - way) for a, b in pairwise(firsts)), (firsts[-1], None)]
 
     def with_values(self, low: int, high: int) -> Window:
         """Return the smallest window that holds these too."""
@@ -67,11 +96,41 @@ class Window:
     def with_ratios(self, ratios: Iterable[Number]) -> Window:
         """Return the window with these ratios too."""
         every = sorted({*self.ratios, *ratios}, key=cmp_to_key(compare), reverse=True)
-        return replace(self, ratios=tuple(every))
+        known = self if len(every) < 2 else self.without_cells()
+        return replace(known, ratios=tuple(every))
+
+    def with_breaks(self, places: Iterable[int]) -> Window:
+        """Return the window where claims change at these places: near ones are all in the margin.
+
+        A place is the first number, as seen from the window, of those that follow it.
+        """
+        window, single = self, len(self.ratios) > 1
+        for place in sorted(places, key=lambda n: max(n - self.high, self.low - n)):
+            low, high = window.shown
+            more = max(place - high, low - place) - 1
+            if more <= 0:
+                continue
+            if single or more <= NEAR:
+                window = replace(window, margin=window.margin + more)
+            else:
+                breaks = tuple(sorted({*window.breaks, place}))
+                window = replace(window, margin=max(window.margin, 1), breaks=breaks)
+        return window
+
+    def without_cells(self) -> Window:
+        """Return the window where numbers are known one by one as far as cells are."""
+        low, high = self.ends
+        margin = max(self.low - low, high - self.high)
+        return replace(self, margin=margin, breaks=())
+
+    def joined(self, other: Window) -> Window:
+        """Return the window with all that another one of the same low and high tells."""
+        breaks = tuple(sorted({*self.breaks, *other.breaks}))
+        return replace(self, margin=max(self.margin, other.margin), breaks=breaks)
 
     def too_far(self) -> LimitReached:
         """Return that no table holds this window."""
-        low, high = map(value_text, self.shown)
+        low, high = map(value_text, self.ends)
         near = f"clamped {value_text(self.low - 9)}..{value_text(self.low + 99)}"
         return too_large(
             f"numbers without bounds matter in {low}..{high}, at least",
@@ -80,8 +139,8 @@ class Window:
 
     def wider(self) -> Window:
         """Return a window that is about twice as wide, and holds all that is shown."""
-        more = 3 + (self.high - self.low) // 2 + self.margin
-        return replace(self, low=self.low - more, high=self.high + more, margin=0)
+        more = 3 + (self.high - self.low) // 2 + self.without_cells().margin
+        return replace(self, low=self.low - more, high=self.high + more, margin=0, breaks=())
 
     def widened(self, least: int = 0) -> Window:
         """Return a window with more than twice the margin, and at least so much."""

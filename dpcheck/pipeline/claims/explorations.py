@@ -116,9 +116,21 @@ class Explorations:
             return stopped.with_traceback(None)
 
     def labelled(self, check: ResolvedCheck, limits: Limits) -> tuple[Explored, Chain]:
-        """Return what `explored` does, and the chain with the labels of a claim's atoms."""
+        """Return what `explored` does, and the chain with the labels of a claim's atoms.
+
+        Where numbers are too long in all cells, those are tried that this claim alone asks for.
+        """
+        has_others = True
         while True:
-            explored = self.explored(check, limits)
+            window = self._windows.get(self._key(check))
+            try:
+                explored = self.explored(check, limits)
+            except LimitReached:
+                if window is None or not window.breaks or not has_others:
+                    raise
+                has_others = False
+                self.widen(check, replace(window, breaks=()))
+                continue
             try:
                 chain = labelled(explored, check.atoms) if check.atoms else explored.chain
                 measures_of(explored, check, chain.n_states)
