@@ -55,19 +55,25 @@ class NeighborRelation:
 
 
 @dataclass(frozen=True)
-class Lumped:
-    """What a state stands for that remembers numbers beyond a window: a state for each of them.
+class Gap:
+    """How many numbers lie between two that are next to each other: exactly, or at least."""
 
-    No probability at any of these differs by more than `error` from that at the state. `near` are
-    states that remember the numbers before, inside of the window, the last one next to its end: if
-    formulas inside of a path are alike at all of them, the probability where the number is n steps
-    after that of the first is Σ a_k ratios_k^n, with ratios from 1 downwards, as many as `near`.
-    `near` is empty where that is not known.
+    length: int
+    is_known: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """States that hold all the same but for the gaps between some numbers, n_1, n_2, ... >= 0.
+
+    If formulas inside of a path are alike at all `states`, then its probability is a sum of
+    products, Σ_k a_k Π_j ρ_kj^(n_j), where ρ_kj is one of ratios[j], from 1 downwards. `near` are
+    the states where n_j is below the number of these, the last gap running fastest.
     """
 
-    error: Number
-    near: tuple[int, ...] = ()
-    ratios: tuple[Number, ...] = ()
+    near: tuple[int, ...]
+    ratios: tuple[tuple[Number, ...], ...]
+    states: IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +94,9 @@ class Chain:
     alike: [n_states] the number of what a state is apart from choices that an analyst has fixed
     beforehand and the claim does not name: states of one number differ in these alone. None where
     nothing is fixed so.
-    lumped: states that stand for infinitely many, which remember numbers beyond a window.
+    lumped: states that stand for infinitely many, which remember numbers beyond a window: no
+    probability at one of these differs from that at the state by more than the number given.
+    orders: the orders of such states as far as they are known, with their gaps.
     `with_one_end` is the same chain before its sinks were split into copies that remember inputs
     (for formulas that read them); states that are no sinks have the same numbers in both.
     """
@@ -109,7 +117,8 @@ class Chain:
     known: IntArray | None = None
     offers: Mapping[int, tuple[object, int]] = field(default_factory=dict)
     alike: IntArray | None = None
-    lumped: Mapping[int, Lumped] = field(default_factory=dict)
+    lumped: Mapping[int, Number] = field(default_factory=dict)
+    orders: Callable[[], Mapping[int, tuple[Order, tuple[Gap, ...]]]] = dict
     with_one_end: Chain | None = None
 
     @property

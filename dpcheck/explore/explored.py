@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from dpcheck.model.offers import shown_text
 from dpcheck.model.values import Beyond
 from dpcheck.records import dataclass, field, replace
 from dpcheck.source import Span
+
+if TYPE_CHECKING:
+    from dpcheck.explore.runs.orders import Orders
 
 NO_STATE = -1
 """Stands for a state that a chain has not."""
@@ -50,10 +53,10 @@ class Explored:
     [n_initial], all inputs of the initial states (empty for explicit chains). An explicit chain
     has `states_of`, which returns the states with a label, and origins: [n_reported_states] index
     into `spans`, the row or declaration of a state. window: where shown numbers without
-    bounds are known; None where none is shown. memory: where hidden ones are known; None without
-    any. has_sure_kinds: whether kinds of shown ones are so for all values of a parameter. shown:
-    the codes [n_values] of what is observed. whole: where the chain has only some inputs and pairs,
-    which decide the claims it is for, the sizes of the chain of all.
+    bounds are known; None where none is shown. orders: what is known of hidden ones beyond
+    their window; None without any. has_sure_kinds: whether kinds of shown ones are so for all
+    values of a parameter. shown: the codes [n_values] of what is observed. whole: where the chain
+    has only some inputs and pairs, which decide the claims it is for, the sizes of that of all.
     """
 
     chain: Chain
@@ -62,7 +65,7 @@ class Explored:
     inputs: Mapping[str, IntArray]
     states_of: Callable[[Label], IntArray] | None = None
     window: Window | None = None
-    memory: Window | None = None
+    orders: Orders | None = None
     has_sure_kinds: bool = True
     shown: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     whole: Sizes | None = None

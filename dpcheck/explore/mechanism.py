@@ -109,15 +109,23 @@ def explored_of(given: Given, found: Runs) -> Explored:
     """Return the chain of all runs."""
     columns = _columns(found.seen, given.inputs, given.n_inputs, given.kept)
     codes, observation = _observation(columns["output"], found.seen.rows.n_rows)
-    memory = None if found.tails is None else found.tails.window
+    tails, chain = found.tails, _chain(given, found, codes, observation)
+    orders = None
+    if tails is not None:
+        from dpcheck.explore.runs.lumped import lumped_states
+        from dpcheck.explore.runs.orders import Orders
+
+        lumped = lumped_states(found.seen.shown, found.flow, tails)
+        orders = known = Orders(found.seen.shown, found.flow, tails)
+        chain = replace(chain, lumped=lumped, orders=lambda: known.placed)
     return Explored(
-        _chain(given, found, codes, observation),
+        chain,
         given.table,
         columns,
         given.inputs,
-        window=memory if given.wide.revealing else None,
-        memory=memory,
-        has_sure_kinds=found.tails is None or found.tails.has_sure_kinds,
+        window=tails.window if tails is not None and given.wide.revealing else None,
+        orders=orders,
+        has_sure_kinds=tails is None or tails.has_sure_kinds,
         shown=codes,
     )
 
@@ -151,12 +159,7 @@ def _runs(given: Given, window: Window) -> Runs:
 def _chain(given: Given, found: Runs, codes: IntArray, observation: IntArray) -> Chain:
     """Return the chain of what is seen; observation[n_states], an index into codes or -1."""
     mechanism, table, inputs = given.mechanism, given.table, given.inputs
-    seen, flow, tails = found.seen, found.flow, found.tails
-    lumped = {}
-    if tails is not None:
-        from dpcheck.explore.runs.lumped import lumped_states
-
-        lumped = lumped_states(seen.shown, flow, tails)
+    seen, tails = found.seen, found.tails
     rows, stopped = seen.rows, seen.n_states
     return Chain(
         rows.indptr,
@@ -175,7 +178,6 @@ def _chain(given: Given, found: Runs, codes: IntArray, observation: IntArray) ->
         known=_known(mechanism, inputs),
         offers=_offers(mechanism, codes, table),
         alike=_alike(given, seen),
-        lumped=lumped,
     )
 
 

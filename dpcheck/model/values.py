@@ -72,10 +72,11 @@ INTEGERS = SetValue(range(-(2**62), 2**62 + 1))
 class Beyond:
     """A number without bounds of which little is known but that it is above, or below, a bound.
 
-    A result of `~` stands on a `level` beyond the bound, `is_shared` with others or not. A number
-    that is shown is one of `n_kinds`: far from the bound (1), nearer, or next to it (the last). Or
-    it is in a cell that ends with a `last` number. No operator takes such a value: claims compute
-    with a `FarNumber` in its place.
+    A result of `~` stands on a `level` beyond the bound, `is_shared` with others or not, with what
+    is known of the gaps between all levels: a least length, and whether it is that. A number that
+    is shown is one of `n_kinds`: far from the bound (1), nearer, or next to it (the last). Or it is
+    in a cell that ends with a `last` number. No operator takes such a value: claims compute with a
+    `FarNumber` in its place.
     """
 
     is_above: bool
@@ -84,6 +85,7 @@ class Beyond:
     is_shared: bool = False
     n_kinds: int = 1
     last: int | None = None
+    gaps: tuple[tuple[int, bool], ...] = ()
 
     @property
     def first(self) -> int:

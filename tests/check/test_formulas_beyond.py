@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 from math import isclose, prod
 
 import pytest
 from flint import fmpq
 
-from dpcheck.check.formulas.beyond import ExponentialSum
-from dpcheck.exact import Budget, excess_sign
+from dpcheck.chain.chain import Gap
+from dpcheck.check.formulas.beyond import TruthBeyond, are_satisfying, are_violating
+from dpcheck.check.values.comparisons import holds
+from dpcheck.exact import Budget, compare, excess_sign
 from dpcheck.exact.exponentials import differences, next_differences
+from dpcheck.logic.formulas import Holds, Private, ProbabilityIs, Truth
+from dpcheck.source import SourceText, Span
 from tests.checking import check_text
 
 WIDTH = 13
@@ -27,21 +31,54 @@ def value_at(n, coefficients, ratios):
     return sum((a * r**n for a, r in zip(coefficients, ratios, strict=True)), fmpq(0))
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_signs_of_sums_of_exponentials_are_those_of_their_values(seed):
+def random_ratios(rng, most):
+    bases = rng.sample([fmpq(1, d) for d in (2, 3, 4, 6, 8)], rng.randint(0, most))
+    return (fmpq(1), *sorted(bases, reverse=True))
+
+
+class Sum:
+    """A random sum of products of powers, of as many gaps as there are tuples of ratios."""
+
+    def __init__(self, rng, ratios):
+        self.terms = [
+            (fmpq(rng.randint(-2, 3), rng.choice((1, 9))), each) for each in product(*ratios)
+        ]
+        self.first = [self.at(gaps) for gaps in product(*(range(len(each)) for each in ratios))]
+
+    def at(self, gaps):
+        return sum(
+            (
+                a * prod((r**n for r, n in zip(each, gaps, strict=True)), start=fmpq(1))
+                for a, each in self.terms
+            ),
+            fmpq(0),
+        )
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_what_is_told_of_all_gaps_is_true_of_each(seed):
     rng = random.Random(seed)
-    bases = rng.sample([fmpq(1, d) for d in (2, 3, 4, 6, 8)], rng.randint(0, 3))
-    ratios = (fmpq(1), *sorted(bases, reverse=True))
-    p, q = random_sum(rng, ratios), random_sum(rng, ratios)
-    first = [
-        ExponentialSum(tuple(value_at(n, each, ratios) for n in range(len(ratios))), ratios)
-        for each in (p, q)
-    ]
+    ratios = tuple(random_ratios(rng, 3 - n) for n in range(rng.randint(0, 3)))
+    gaps = tuple(Gap(rng.randint(0, 3), rng.choice((True, False, False))) for _ in ratios)
+    span = Span(SourceText("", ""), 0, 0)
     budget, delta = Budget.ln(rng.randint(1, 3)), rng.choice((0, 1, fmpq(1, 100)))
-    signs = first[0].excess_signs(first[1], budget, delta)
-    for n in range(40):
-        sides = (value_at(len(ratios) + n, each, ratios) for each in (p, q))
-        assert excess_sign(*sides, budget, delta) == signs[min(n, len(signs) - 1)]
+    p, q = Sum(rng, ratios), Sum(rng, ratios)
+    private = Private(budget, delta, Holds(Truth(True, span), span), span)
+    comparison, bound = rng.choice((">=", ">", "<", "=")), fmpq(rng.randint(-1, 3), 3)
+    asked = ProbabilityIs(((comparison, bound),), private.path, span)
+    constants = [[c] * len(p.first) for c in (delta, bound)]
+    told = (
+        TruthBeyond([p.first, q.first, constants[0]], ratios, are_violating(private)).at(gaps),
+        TruthBeyond([p.first, constants[1]], ratios, are_satisfying(asked)).at(gaps),
+    )
+    lengths = [range(g.length, g.length + (1 if g.is_known else 9)) for g in gaps]
+    truths = set(), set()
+    for each in product(*lengths):
+        ends = p.at(each), q.at(each)
+        truths[0].add(any(excess_sign(*o, budget, delta) > 0 for o in (ends, ends[::-1])))
+        truths[1].add(holds(comparison, compare(ends[0], bound)))
+    for found, wanted in zip(told, truths, strict=True):
+        assert found is None or wanted == {found}
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -244,3 +281,133 @@ compute m at x = 0: P=? [ X P>=4089/4096 [ X output = true ] ]
     (exact,) = check_text(text.replace("POLICY", "unbounded"))["results"]
     value = exact.get("value", near["value"])["decimal"]  # or it is undecided
     assert isclose(float(value), float(near["value"]["decimal"]), abs_tol=1e-6)
+
+
+def values_of(text, policy):
+    """Return the values of claims, None where one is undecided."""
+    results = check_text(text.replace("POLICY", policy))["results"]
+    return [result["value"]["exact"] if "value" in result else None for result in results]
+
+
+BETWEEN = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  t ~ geometric(0, 1/2) POLICY
+  s ~ geometric(x, 1/2) POLICY
+  v ~ geometric(x, 1/2) POLICY
+  output if v < t then low else high
+  v ~ geometric(x, 1/2) POLICY
+  output if s < v & v < t then low else high
+}
+compute m at x = 0: P=? [ X (low => P>0 [ X low ]) ]
+compute m at x = 0: P=? [ X (low => D{ln (3/2)} [ X low ]) ]
+compute m at x = 0: P=? [ X (low => D{ln 2} [ X low ]) ]
+compute m at x = 0: P=? [ X (low & P>1/10 [ X low ]) ]
+compute m at x = 0: P=? [ X (low & P in [1/24, 1/12] [ X low ]) ]
+"""
+
+
+def test_formulas_tell_how_far_two_numbers_are_apart():
+    """A draw between s and t is possible where t > s + 1, with a ratio of 2 wherever these are."""
+    found = values_of(BETWEEN, "unbounded")
+    assert found[:4] == ["145/189", "496/567", "1", "841/5184"]
+    near = values_of(BETWEEN, "clamped -20..20")
+    pairs = zip(found, near, strict=True)
+    assert all(isclose(Fraction(a), Fraction(b), abs_tol=1e-8) for a, b in pairs)
+
+
+class WriterOfTwo(Writer):
+    """Writes a program that keeps two numbers and redraws them before it compares them."""
+
+    def program(self, policy):
+        pick, claim = self.pick, self.formula(0)
+        first, other = pick(("1/8", "1/27")), pick(("1/8", "1/16"))
+        kept = f"s ~ geometric(0, {first}) {policy}  t ~ geometric({pick('01x')}, {other}) {policy}"
+        kept += pick(("", "", "  if s > t { s := t }"))
+        drawn = f"w ~ geometric(x, 1/27) {policy}  if w > t {{ t := w }}"
+        signs = ("<", "<=", ">", ">=", "=")
+        low = pick(("v < s", "s < v", f"s {pick(signs)} t"))
+        return f"""
+mechanism m {{
+  input x in 0..1
+  adjacent all
+  {kept}
+  output asked
+  {pick(("", "", drawn))}
+  c := 0  while c < 2 {{ c := c + 1 }}
+  v ~ geometric(x, 1/27) {policy}
+  if v {pick(signs)} t {{ output top }} else {{ output if {low} then low else bot }}
+}}
+compute m at x = {pick("01")}: P=? [ {pick("XF")} (asked & {claim}) ]
+"""
+
+    def path(self, depth):
+        return f"{self.pick('XF')} {self.pick(('top', 'low', 'bot', '(bot | top)'))}"
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_formulas_about_two_numbers_are_those_of_clamped_noise(seed):
+    """One compares how far s is below with how far t is above: it is undecided."""
+    writer = WriterOfTwo(seed).program("POLICY")
+    exact, near = (values_of(writer, policy)[0] for policy in ("unbounded", "clamped -9..9"))
+    assert exact is None or isclose(Fraction(exact), Fraction(near), abs_tol=1e-6)
+    assert (exact is None) == (seed == 6)
+
+
+def test_formulas_compare_numbers_that_draws_may_part():
+    """It is true of v = 6, t = 12 alone."""
+    text = f"""
+mechanism m {{
+  input x in 0..1
+  adjacent all
+  t ~ geometric(0, 1/2) unbounded
+  output asked
+  v ~ geometric(0, 1/2) unbounded
+  output asked
+  w ~ geometric(0, 1/4) unbounded
+  output if v > 0 & v < w & w <= t then hit else miss
+}}
+compute m at x = 1: P=? [ X P>0 [ X P={fmpq(4, 5) * (fmpq(1, 4**7) - fmpq(1, 4**13))} [ X hit ] ] ]
+"""
+    assert values_of(text, "") == [str(fmpq(1, 3) / 2**12)]
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "output t >= 3",
+        "v ~ geometric(0, 1/2) POLICY  output v < t",
+    ],
+)
+def test_numbers_that_a_loop_moves_come_from_beyond_the_window(later):
+    text = f"""
+mechanism m {{
+  input x in 0..1
+  adjacent all
+  t ~ geometric(0, 1/2) POLICY
+  output asked
+  c := 0  while c < 7 {{ t := t - 1  c := c + 1 }}
+  {later}
+}}
+compute m at x = 1: P=? [ X P>=2/3 [ X output = true ] ]
+"""
+    (exact,), (near,) = (values_of(text, policy) for policy in ("unbounded", "clamped -20..20"))
+    assert exact is None or isclose(Fraction(exact), Fraction(near), abs_tol=1e-5)
+
+
+def test_a_draw_may_meet_another_that_a_number_is_moved_to():
+    """v >= t - 3 and w >= v - 3: a multiple of 4^-t from t = 7 on, and of no other t."""
+    chance = fmpq(4096, 27) / 4**14
+    text = f"""
+mechanism m {{
+  input x in 0..1
+  adjacent all
+  t ~ geometric(0, 1/4) unbounded
+  output asked
+  v ~ geometric(0, 1/2) unbounded  w ~ geometric(0, 1/2) unbounded
+  output if v + 3 >= t & w + 3 >= v then hit else miss
+}}
+compute m at x = 0: P=? [ X P={chance} [ X hit ] ]
+"""
+    assert values_of(text, "") == [str(fmpq(3, 5) / 4**14)]

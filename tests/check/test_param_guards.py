@@ -347,7 +347,7 @@ PROVED = {"_ratio", "checked_argument", "_literal", "_why_no_probability"}
 KINDS = {"shown_kinds", "with_ratios"}
 """Choose a window and its kinds; that these are probabilities is proved for all values."""
 
-FOR_NESTED = {"_unbounded", "lumped_states", "_ratios_to_come"}
+FOR_NESTED = {"_unbounded", "lumped_states", "_products_to_come"}
 """Bounds on what numbers beyond the window change in nested formulas; with a parameter are none."""
 
 GUIDED = {"number_of", "loses_more"}

@@ -83,12 +83,12 @@ mechanism coin(q = 1/3) { input x in 0..1  adjacent all
   y ~ bernoulli(q)  output if y then x else 1 - x }
 mechanism best { input x in 0..1  adjacent all
   a ~ geometric(x, 1/2) unbounded  b ~ geometric(0, 1/2) unbounded  output max(a, b) }
-mechanism between { input x in 0..1  adjacent all
-  s ~ geometric(x, 1/2) unbounded  t ~ geometric(0, 1/2) unbounded  output asked
-  v ~ geometric(x, 1/2) unbounded  output if s < v & v < t then low else bot }
+mechanism later { input x in 0..1  adjacent all
+  t ~ geometric(0, 1/2) unbounded  output asked
+  v ~ geometric(x, 1/2) unbounded  output v >= t  output t }
 check coin(q = p): dp(ln 2)
 compute best: renyi(2)
-check between: P=1 [ X P>0 [ X low ] ]
+check later: P=1 [ X D{ln 2} [ X output = true ] ]
 compute coin: epsilon
 """
 

@@ -29,10 +29,11 @@ from dpcheck.limits import LimitReached, Limits, too_large
 from dpcheck.logic import formulas as f
 
 if TYPE_CHECKING:
-    from dpcheck.check.formulas.beyond import ExponentialSum
+    from dpcheck.check.formulas.beyond import Told, TruthBeyond
     from dpcheck.solve.reachability.rounding import FloatBounds
 
 Bounds = tuple[Number, Number]
+Asking = f.ProbabilityIs | f.Private
 
 LARGE_CHAIN = 5_000
 """From so many states on, one exact solution costs more than all estimates."""
@@ -63,7 +64,8 @@ class Truths:
         self._everywhere: dict[int, tuple[f.StateFormula, BoolArray]] = {}
         self._known: dict[int, tuple[f.PathFormula, dict[int, Number]]] = {}
         self._bounded: dict[int, tuple[f.PathFormula, dict[int, Bounds]]] = {}
-        self._sums: dict[int, tuple[f.PathFormula, dict[int, ExponentialSum]]] = {}
+        self._beyond: dict[int, tuple[Asking, dict[tuple[int, ...], TruthBeyond]]] = {}
+        self._settled: dict[int, tuple[f.PathFormula, bool]] = {}
         self._estimated: dict[int, tuple[f.PathFormula, FloatBounds | None]] = {}
 
     def at(self, formula: f.StateFormula, states: IntArray) -> BoolArray:
@@ -231,13 +233,23 @@ class Truths:
 
         Floats with a proved error decide what is clear, bounds or exact numbers the rest.
         """
+        if not self.chain.lumped:
+            return pairs[self._are_clearly_violating(formula, pairs)]
+        violates = np.zeros(len(pairs), np.bool_)
+        are_lumped = np.isin(pairs, list(self.chain.lumped)).any(axis=1)
+        violates[~are_lumped] = self._are_clearly_violating(formula, pairs[~are_lumped])
+        self.bounds(formula.path, distinct(pairs[are_lumped]))
+        beyond = pairs[are_lumped].tolist()
+        violates[are_lumped] = [self._is_violating_beyond(formula, *pair) for pair in beyond]
+        return pairs[violates]
+
+    def _are_clearly_violating(self, formula: f.Private, pairs: IntArray) -> BoolArray:
+        """Return which of some pairs violate a formula D, [n_pairs], by floats where these tell."""
         from dpcheck.check.formulas.float_verdicts import OPEN, VIOLATED, clear_verdicts
 
-        if self.chain.lumped:
-            return pairs[[self._is_violating(formula, *pair) for pair in pairs.tolist()]]
         estimated = self.estimates(formula.path, pairs)
         if estimated is None:
-            return pairs[self._are_violating(formula, pairs)]
+            return self._are_violating(formula, pairs)
         low, high = estimated
         first, second = (low[:, 0], high[:, 0]), (low[:, 1], high[:, 1])
         verdicts = clear_verdicts(formula.epsilon, formula.delta, first, second)
@@ -245,8 +257,7 @@ class Truths:
         is_open = verdicts == OPEN
         if is_open.any():
             violates[is_open] = self._are_violating(formula, pairs[is_open])
-        found: IntArray = pairs[violates]
-        return found
+        return violates
 
     def _are_violating(self, formula: f.Private, pairs: IntArray) -> BoolArray:
         """Return which of some pairs violate a formula D, [n_pairs], by bounds or exact numbers."""
@@ -262,32 +273,25 @@ class Truths:
                 violates[k] = bool(_is_violated(formula, (p, p), (q, q)))
         return violates
 
-    def _is_violating(self, formula: f.Private, *pair: int) -> bool:
+    def _is_violating_beyond(self, formula: f.Private, *pair: int) -> bool:
         """Return whether a pair violates a formula D, with all that its states stand for."""
-        from dpcheck.check.formulas.beyond import at_each
+        from dpcheck.check.formulas.beyond import are_violating
 
         bounds = self.bounds(formula.path, np.array(pair, np.int64))
         first, second = map(self._with_lumped, bounds, pair)
         verdict = _is_violated(formula, first, second)
         if verdict is not None:
             return verdict
-        if self.chain.lumped.keys().isdisjoint(pair):
-            p, q = self.probabilities(formula.path, np.array(pair, np.int64))
-            return bool(_is_violated(formula, (p, p), (q, q)))
-        one, other = (self._beyond(formula.path, state) for state in pair)
-        budget = formula.epsilon, formula.delta
-        there, back = one.excess_signs(other, *budget), other.excess_signs(one, *budget)
-        return _same_everywhere([1 in signs for signs in at_each(there, back)])
+        return self._truth_beyond(formula, pair, (formula.delta,), are_violating(formula))
 
     def _with_lumped(self, bounds: Bounds, state: int) -> Bounds:
         """Return bounds of the probabilities at all states that a state stands for.
 
         It has their mean: where that is 0 or 1, all are.
         """
-        lumped, (low, high) = self.chain.lumped.get(state), bounds
-        if lumped is None or (low == high and low in {0, 1}):
+        error, (low, high) = self.chain.lumped.get(state), bounds
+        if error is None or (low == high and low in {0, 1}):
             return bounds
-        error = lumped.error
         low, high = subtract(low, error), add(high, error)
         return low if compare(low, 0) > 0 else 0, high if compare(high, 1) < 0 else 1
 
@@ -311,46 +315,54 @@ class Truths:
 
     def _satisfies_beyond(self, formula: f.ProbabilityIs, state: int) -> bool:
         """Return whether a P formula holds at all that a state stands for."""
-        from dpcheck.check.formulas.beyond import at_each
+        from dpcheck.check.formulas.beyond import are_satisfying
 
-        p = self._beyond(formula.path, state)
-        comparisons, bounds = zip(*formula.relations, strict=True)
-        signs = at_each(*map(p.signs_above, bounds))
-        return _same_everywhere([all(map(holds, comparisons, each)) for each in signs])
+        bounds = [bound for _, bound in formula.relations]
+        return self._truth_beyond(formula, (state,), bounds, are_satisfying(formula))
 
-    def _beyond(self, path: f.PathFormula, state: int) -> ExponentialSum:
-        """Return the probabilities of a path formula at all that a state stands for.
+    def _truth_beyond(
+        self, formula: Asking, states: Sequence[int], bounds: Sequence[Number], told: Told
+    ) -> bool:
+        """Return what is told of probabilities at all that states stand for, beside bounds.
 
-        Raises `LimitReached` where these are not known to be such a sum: it may be one where more
-        numbers are inside of the window.
+        Raises `LimitReached` where nothing is known of these, or it is true of some: it may be told
+        where more numbers are inside of the window.
         """
-        from dpcheck.check.formulas.beyond import ExponentialSum
+        from dpcheck.check.formulas.beyond import TruthBeyond
 
-        found = self._sums.setdefault(id(path), (path, {}))[1]
-        lumped = self.chain.lumped.get(state)
-        if lumped is None or not lumped.near or not self._are_settled(path):
+        placed = [self.chain.orders().get(state) for state in states]
+        orders = [each[0] for each in placed if each is not None]
+        shapes = {(each[0].ratios, each[1]) for each in placed if each is not None}
+        if len(orders) < len(states) or len(shapes) > 1 or not self._are_settled(formula.path):
             raise LimitReached(BEYOND)
-        if state not in found:
-            values = self.probabilities(path, np.array(lumped.near, np.int64))
-            found[state] = ExponentialSum(tuple(values), lumped.ratios)
-        return found[state]
+        ((ratios, gaps),) = shapes
+        known = self._beyond.setdefault(id(formula), (formula, {}))[1]
+        key = tuple(map(id, orders))
+        if key not in known:
+            near = (np.array(each.near, np.int64) for each in orders)
+            values = [self.probabilities(formula.path, each) for each in near]
+            values += [[bound] * len(orders[0].near) for bound in bounds]
+            known[key] = TruthBeyond(values, ratios, told)
+        truth = known[key].at(gaps)
+        if truth is None:
+            raise LimitReached(BEYOND)
+        return truth
 
     def _are_settled(self, path: f.PathFormula) -> bool:
-        """Return whether the formulas inside of a path are alike near the window and beyond."""
-        inner = list(f.outermost_numbers(path))
-        everywhere = [self.everywhere(each) for each in inner]
-        return all(
-            bool(lumped.near) and all(truth[near] == truth[state] for near in lumped.near)
-            for truth in everywhere
-            for state, lumped in self.chain.lumped.items()
-        )
-
-
-def _same_everywhere(truths: Sequence[bool]) -> bool:
-    """Return what is true of all numbers beyond a window; raises `LimitReached` if some differ."""
-    if len(set(truths)) > 1:
-        raise LimitReached(BEYOND)
-    return truths[0]
+        """Return whether the formulas inside of a path are alike for all gaps of numbers."""
+        known = self._settled.get(id(path))
+        if known is None:
+            everywhere = [self.everywhere(each) for each in f.outermost_numbers(path)]
+            placed = self.chain.orders()
+            orders = {id(order): order.states for order, _ in placed.values()}
+            is_settled = not everywhere or (
+                self.chain.lumped.keys() <= placed.keys()
+                and all(
+                    (truth[s] == truth[s[0]]).all() for truth in everywhere for s in orders.values()
+                )
+            )
+            known = self._settled[id(path)] = path, is_settled
+        return known[1]
 
 
 def _key(bounds: Bounds) -> object:

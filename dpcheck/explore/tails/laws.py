@@ -58,6 +58,11 @@ class Levels:
         return next(iter(self.law))[gap] == 0
 
     @property
+    def known(self) -> tuple[tuple[int, bool], ...]:
+        """The bases of all gaps, and whether these are known."""
+        return tuple((base, self.is_known(gap)) for gap, base in enumerate(self.bases))
+
+    @property
     def codes(self) -> tuple[int, ...]:
         """The codes of the levels, as steps beyond the window."""
         lengths = (b + 1 if self.is_known(i) else 2 * b + 1 for i, b in enumerate(self.bases))
@@ -147,13 +152,32 @@ def resolved(
     if reach <= 0 or not 0 <= gap < len(levels.bases):
         yield levels, 1, reach
         return
-    base, law, number = levels.bases[gap], levels.law, 1
-    is_done = base >= reach or levels.is_known(gap)
-    for b, terms, mass in [(base, law, number)] if is_done else _lengths(law, gap, base, reach):
-        after = Levels((*levels.bases[:gap], b, *levels.bases[gap + 1 :]), terms)
-        left = reach - b - 1 if after.is_known(gap) else 0
+    for after, mass in _with_gap_known(levels, gap, reach):
+        left = reach - after.bases[gap] - 1 if after.is_known(gap) else 0
         for one, chance, rest in resolved(after, gap + step, left, step):
             yield one, multiply(mass, chance), rest
+
+
+def with_gaps_known(levels: Levels, reach: int) -> Iterator[tuple[Levels, Number]]:
+    """Yield what the levels may be, with probabilities, all gaps known within a reach."""
+    ways: list[tuple[Levels, Number]] = [(levels, 1)]
+    for gap in range(len(levels.bases)):
+        ways = [
+            (after, multiply(chance, mass))
+            for before, chance in ways
+            for after, mass in _with_gap_known(before, gap, reach)
+        ]
+    yield from ways
+
+
+def _with_gap_known(levels: Levels, gap: int, reach: int) -> Iterator[tuple[Levels, Number]]:
+    """Yield what the levels may be, with probabilities: a gap is known, or its base the reach."""
+    base = levels.bases[gap]
+    if base >= reach or levels.is_known(gap):
+        yield levels, 1
+        return
+    for b, terms, mass in _lengths(levels.law, gap, base, reach):
+        yield Levels((*levels.bases[:gap], b, *levels.bases[gap + 1 :]), terms), mass
 
 
 def _lengths(law: Law, gap: int, base: int, reach: int) -> Iterator[tuple[int, Law, Number]]:

@@ -52,6 +52,7 @@ class Window:
     in a cell have one ratio between two inputs, that of the cell: who is told the number learns no
     more. With more ratios there are no breaks. Where there are breaks there is a margin, so that
     numbers that are still hidden count as told apart when they are shown (`explore.runs.lumped`).
+    Hidden ones beyond the window are known to be `apart` numbers or fewer from the next, or more.
 
     >>> Window().with_values(3, 5).with_values(4, 7).shown
     (3, 7)
@@ -62,6 +63,7 @@ class Window:
     margin: int = 0
     ratios: laws.Ratios = ()
     breaks: tuple[int, ...] = ()
+    apart: int = 0
 
     @property
     def shown(self) -> tuple[int, int]:
@@ -137,9 +139,9 @@ class Window:
             f"a policy such as `{near}`" if abs(self.low) < 2**30 else "numbers nearer to 0",
         )
 
-    def wider(self) -> Window:
-        """Return a window that is about twice as wide, and holds all that is shown."""
-        more = 3 + (self.high - self.low) // 2 + self.without_cells().margin
+    def wider(self, more: int) -> Window:
+        """Return a window with more integers at each end, and all that are shown one by one."""
+        more += self.without_cells().margin
         return replace(self, low=self.low - more, high=self.high + more, margin=0, breaks=())
 
     def widened(self, least: int = 0) -> Window:
@@ -261,12 +263,14 @@ class TailStates:
         self.ratios.setdefault(span, set()).add(ratio)
         tail, found, sign = before.beyond(is_above=is_above), [], 1 if is_above else -1
         for place in laws.places(tail.levels, ratio):
-            after, codes = tail.after(place), list(place.levels.codes)
-            code = codes[place.level - 1] if place.is_shared else codes.pop(place.level - 1)
-            moved = _moved(tail.levels.codes, codes, sign)
-            ends = (after, before.below) if is_above else (before.above, after)
-            arrival = self._arrival(TailState(*ends), sign * code, moved, is_shared=place.is_shared)
-            found.append((arrival, place.probability))
+            seen = tail.after(place).seen
+            for levels, chance in laws.with_gaps_known(place.levels, self.window.apart):
+                after, codes = Tail(levels, seen), list(levels.codes)
+                code = codes[place.level - 1] if place.is_shared else codes.pop(place.level - 1)
+                moved = _moved(tail.levels.codes, codes, sign)
+                ends = TailState(*((after, before.below) if is_above else (before.above, after)))
+                arrival = self._arrival(ends, sign * code, moved, is_shared=place.is_shared)
+                found.append((arrival, multiply(place.probability, chance)))
         return found
 
     def resolving(
@@ -492,7 +496,8 @@ class Tails:
                 is_above, level = arrival.steps > 0, abs(arrival.steps)
                 end = self.window.high if is_above else self.window.low
                 codes[rows] = end + arrival.steps
-                result = Beyond(is_above, end, level, arrival.is_shared)
+                known = self.states.states[arrival.state].beyond(is_above=is_above).levels.known
+                result = Beyond(is_above, end, level, arrival.is_shared, gaps=known)
                 results[rows] = self.table.code(result)
             if read:
                 changed[column][rows] = arrival.state

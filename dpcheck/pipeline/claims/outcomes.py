@@ -31,9 +31,9 @@ from dpcheck.records import dataclass, field, replace
 from dpcheck.resolve import ResolvedCheck
 
 MAX_WIDER = 3
-"""How often the window is made twice as wide for formulas inside of a path.
+"""How often the window is made wider for formulas inside of a path: first until laws are known.
 
-From 3 integers that leads to 37; a formula that depends on more would with every window.
+A formula that depends on more than that would with every window.
 """
 
 MAX_WIDENED = 16
@@ -276,11 +276,12 @@ def _decided_with_memory(ready: Ready, limits: Limits) -> tuple[Outcome, Ready]:
             explorations.widen(check, found.window)
         else:
             limit = outcome.verdict.limit if isinstance(outcome.verdict, Undecided) else None
-            window, memory = ready.explored.window, ready.explored.memory
+            window, orders = ready.explored.window, ready.explored.orders
+            wider = None if orders is None or n_tried >= MAX_WIDER else orders.wider
             if limit == TOO_FAR and window is not None and n_tried < MAX_WIDENED:
                 explorations.widen(check, window.widened())
-            elif limit == BEYOND and memory is not None and n_tried < MAX_WIDER:
-                explorations.widen(check, memory.wider())
+            elif limit == BEYOND and wider is not None:
+                explorations.widen(check, wider)
             else:
                 return outcome, ready
         ready = made_ready(check, explorations, limits)

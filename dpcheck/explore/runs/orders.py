@@ -1,0 +1,304 @@
+"""States alike but for how far apart numbers near the ends of the window, and beyond it, are.
+
+Where the numbers of draws to come are bounded, probabilities at all of them are known from some
+inside of the window. Let all centers and all else that numbers meet lie between two *cuts*,
+wherever these are moved, and let T_1 < T_2 < ... be the different numbers kept above the upper cut.
+Runs depend on how draws are ordered among these, and P(X_i = x) is a multiple of r_i^x for x above
+the cut. Sums over draws between two numbers, or beyond all, nested in each other, give products of
+powers: Σ_(a < x < b) ρ^x is a multiple of ρ^(a+1) - ρ^b for b > a, as all ρ are products of ratios,
+below 1. So the probability of whatever happens is Σ c Π_i ρ_i^(T_i), where ρ_i is a product of
+ratios r_j over some of the draws, 1 over none; so it is below the lower cut, and for numbers of
+different groups, which never meet. As a function of the *gaps* T_1 - cut, T_2 - T_1, ... it is
+Σ c Π_j σ_j^(gap_j), with a product σ_j, too: its values where each gap is one of the first N, as
+many as there are products, are all of it. Where the window goes so far beyond the cuts, those are
+states inside of it. All states that hold all the same but for gaps, so that numbers are ordered
+alike, are an *order*.
+
+Where numbers are moved, z + x, cuts are as far from what numbers meet as a draw next to one, a draw
+next to that, and so on may be. Two numbers are apart by more than their order says then, so that no
+such law is known of two beyond one cut. None of that is so for numbers that are still
+shown, and are known in a wider window then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, cmp_to_key, partial
+from itertools import pairwise
+from math import prod
+
+import numpy as np
+
+from dpcheck.chain.arrays import marked
+from dpcheck.chain.chain import Gap, IntArray, Order
+from dpcheck.chain.sets import distinct_rows
+from dpcheck.exact import Number, compare, multiply
+from dpcheck.explore.runs.liveness import END, Flow
+from dpcheck.explore.runs.lumped import draws_of, to_come
+from dpcheck.explore.runs.program_points import Cut
+from dpcheck.explore.runs.raw_graph import Discovered
+from dpcheck.explore.tails.laws import Levels
+from dpcheck.explore.tails.tails import Tails, TailState, Window, state_column
+from dpcheck.explore.values.codes import PLAIN
+from dpcheck.model.program import Unbounded, alternatives
+from dpcheck.records import dataclass, replace
+
+MAX_FREE = 40
+"""So many numbers at most are left free between a cut and the end of the window."""
+
+MANY_STATES = 20_000
+"""Where several numbers are kept, no wider window than that of so many states is tried."""
+
+MAX_STATES = 1000
+"""So many states inside of the window are looked at for one outside."""
+
+Placed = tuple[Order, tuple[Gap, ...]]
+"""The order of a state, and its gaps."""
+
+
+class Orders:
+    """The orders of an exploration, found when they are first asked for."""
+
+    def __init__(self, shown_states: Mapping[Cut, Discovered], flow: Flow, tails: Tails) -> None:
+        """Keep the states after outputs."""
+        self.tails = tails
+        self._groups = range(len(tails.wide.groups))
+        self._going_on = [(p, states) for (_, p), states in shown_states.items() if p != END]
+        self._flow = flow
+        self._n_states = sum(len(states.numbers) for _, states in self._going_on)
+
+    @cached_property
+    def placed(self) -> dict[int, Placed]:
+        """By state that remembers numbers beyond the window: its order, and its gaps."""
+        found: dict[int, Placed] = {}
+        for point, states in self._going_on:
+            known = {
+                group: (products[point], self._n_free[group])
+                for group, products in enumerate(self._products)
+                if products[point]
+                and state_column(group) in states.columns
+                and self._n_free[group] <= self._n_unmet
+            }
+            found.update(_orders(states, known, self.tails))
+        return found
+
+    @property
+    def wider(self) -> Window | None:
+        """The window to try next: one where all orders are known, or a wider one; None for none."""
+        window, n_free = self.tails.window, max(self._n_free)
+        more = n_free - self._n_unmet if n_free > 0 else 0
+        keeps_several = not self._are_moved and any(n > 1 for each in self._n_levels for n in each)
+        if more <= 0 and keeps_several and self._n_states > MANY_STATES:
+            return None
+        wider = window.wider(more if more > 0 else 3 + (window.high - window.low) // 2)
+        return replace(wider, apart=2 * window.apart + 1) if keeps_several else wider
+
+    @cached_property
+    def _n_unmet(self) -> int:
+        """How many numbers next to each end of the window are not reached from what numbers meet.
+
+        A draw may meet a number from as far as both are moved, and the next draw that one.
+        """
+        window, met = self.tails.window, self.tails.met
+        points = [point for point, _ in self._going_on]
+        n_draws = max(each[point] or 0 for each in self._n_draws for point in points)
+        moved = self.tails.farthest + max(self._moved[point] or 0 for point in points)
+        return min(window.high - met.high, met.low - window.low) - moved * (n_draws + 1)
+
+    @cached_property
+    def _n_draws(self) -> list[list[int | None]]:
+        """How many draws are to come, by group and node; None for infinitely many."""
+        draws = (draws_of(self._flow, self.tails, group) for group in self._groups)
+        return [to_come(self._flow, each, 0, lambda n, _: n + 1, max) for each in draws]
+
+    @cached_property
+    def _moved(self) -> list[int | None]:
+        """How far numbers that stay in variables are moved from a node on, at most; None: ever."""
+        moved = self.tails.moved
+        return to_come(self._flow, moved, 0, lambda n, k: n + moved[k], max)
+
+    @cached_property
+    def _products(self) -> list[list[tuple[Number, ...]]]:
+        """The products of ratios to come, by group and node; none where numbers move for ever."""
+        every = [_products_to_come(self._flow, self.tails, group) for group in self._groups]
+        return [
+            [() if n is None else products for n, products in zip(self._moved, each, strict=True)]
+            for each in every
+        ]
+
+    @cached_property
+    def _n_free(self) -> list[int]:
+        """By group, how many numbers between a cut and the end of the window tell its laws.
+
+        Those of states that have no law, or more than `MAX_FREE`, are left out.
+        """
+        most = 1 if self._are_moved else MAX_FREE
+        needed = [
+            [
+                n * len(products[point])
+                for (point, _), n in zip(self._going_on, levels, strict=True)
+                if n <= most
+            ]
+            for products, levels in zip(self._products, self._n_levels, strict=True)
+        ]
+        return [max((n for n in each if n <= MAX_FREE), default=0) for each in needed]
+
+    @property
+    def _are_moved(self) -> bool:
+        """Whether sums of numbers matter: no law of two beyond one cut is known then."""
+        return bool(self.tails.farthest or self.tails.moved)
+
+    @cached_property
+    def _n_levels(self) -> list[list[int]]:
+        """By group, how many different numbers states of each point keep beyond an end, at most."""
+        return [
+            [_n_levels(states, self.tails, group) for _, states in self._going_on]
+            for group in self._groups
+        ]
+
+
+def _products_to_come(flow: Flow, tails: Tails, group: int) -> list[tuple[Number, ...]]:
+    """Return for each node all products of ratios of draws that follow, 1 first, [n_nodes].
+
+    None where these are too many, or numbers are shown or drawn from anything else.
+    """
+    if group in tails.wide.revealing.values():
+        return [()] * len(flow.nodes)
+    draws = draws_of(flow, tails, group)
+    drawn_from = {k: tuple(alternatives(node.distribution)) for k, node in draws.items()}
+
+    def drawn(products: frozenset[Number], k: int) -> frozenset[Number] | None:
+        spans = [one.span for one in drawn_from[k]]
+        ratios = set().union(*(tails.states.ratios.get(span, ()) for span in spans))
+        found = products | {multiply(product, ratio) for product in products for ratio in ratios}
+        policies = (getattr(one, "policy", None) for one in drawn_from[k])
+        are_noise = all(isinstance(policy, Unbounded) for policy in policies)
+        return found if are_noise and len(found) <= MAX_FREE else None
+
+    one: frozenset[Number] = frozenset({1})
+    products = to_come(flow, draws, one, drawn, frozenset.union)
+    key = cmp_to_key(compare)
+    return [tuple(sorted(each or (), key=key, reverse=True)) for each in products]
+
+
+@dataclass(frozen=True, eq=False)
+class _Beyond:
+    """The numbers of a group beyond one cut, with the products of ratios to come.
+
+    steps [n_names, n_rows]: how far beyond the cut each is, 0 if it is not; those farther than
+    n_free are beyond the window, on levels of which `levels` tells for each row what is known.
+    """
+
+    products: tuple[Number, ...]
+    n_free: int
+    steps: IntArray
+    levels: Callable[[int], Levels]
+
+    def ranks(self) -> IntArray:
+        """Return [n_names, n_rows] which of the different numbers each is, 0 if it is none."""
+        order = np.argsort(self.steps, axis=0)
+        ordered = np.take_along_axis(self.steps, order, axis=0)
+        ranks = np.empty_like(ordered)
+        is_new = np.diff(ordered, axis=0, prepend=0) > 0
+        np.put_along_axis(ranks, order, np.cumsum(is_new, axis=0), axis=0)
+        return ranks
+
+    def gaps(self, row: int) -> list[Gap]:
+        """Return the gaps of a row, each from a number to the next one, the first from the cut."""
+        steps = sorted({0, *self.steps[:, row].tolist()})
+        inside = [step for step in steps if step <= self.n_free]
+        gaps = [Gap(b - a - 1, is_known=True) for a, b in pairwise(inside)]
+        if len(inside) == len(steps):
+            return gaps
+        levels, met = self.levels(row), self.n_free - inside[-1]
+        beyond = [Gap(base, levels.is_known(k)) for k, base in enumerate(levels.bases)]
+        return [*gaps, replace(beyond[0], length=met + beyond[0].length), *beyond[1:]]
+
+
+def _n_levels(states: Discovered, tails: Tails, group: int) -> int:
+    """Return how many different numbers of a group states remember beyond one end, at most."""
+    both = _beyond(states, tails, group, (), 0)
+    return max((int(each.ranks().max(initial=0)) for each in both), default=0)
+
+
+def _beyond(
+    states: Discovered, tails: Tails, group: int, products: tuple[Number, ...], n_free: int
+) -> list[_Beyond]:
+    """Return the numbers of a group beyond the upper and the lower cut."""
+    codes = [states.columns[name] for name in _kept(states, tails, group)]
+    if not codes:
+        return []
+    high, low = tails.window.high - n_free, tails.window.low + n_free
+    column, known = states.columns[state_column(group)], tails.states.states
+    found = []
+    for is_above in (True, False):
+        steps = [
+            np.where(code < PLAIN, code - high if is_above else low - code, 0).clip(0)
+            for code in codes
+        ]
+        levels = partial(_levels_of, column, known, is_above=is_above)
+        found.append(_Beyond(products, n_free, np.array(steps), levels))
+    return found
+
+
+def _levels_of(column: IntArray, known: Sequence[TailState], row: int, *, is_above: bool) -> Levels:
+    """Return what is known of the levels beyond one end at a row of a column of tail states."""
+    return known[int(column[row])].beyond(is_above=is_above).levels
+
+
+def _kept(states: Discovered, tails: Tails, group: int) -> list[str]:
+    """Return the variables of a group that states remember."""
+    return [name for name in tails.wide.groups[group] if name in states.columns]
+
+
+def _orders(
+    states: Discovered, known: Mapping[int, tuple[tuple[Number, ...], int]], tails: Tails
+) -> Iterator[tuple[int, Placed]]:
+    """Yield states that remember numbers beyond the window, with their order and their gaps.
+
+    known: by group, the products of ratios to come, and how many numbers are free.
+    """
+    columns, beyond = dict(states.columns), list[_Beyond]()
+    for group, (products, n_free) in known.items():
+        both = _beyond(states, tails, group, products, n_free)
+        high, low = tails.window.high - n_free, tails.window.low + n_free
+        ranks = [each.ranks() for each in both]
+        for name, above, below in zip(_kept(states, tails, group), *ranks, strict=True):
+            columns[name] = np.where(above > 0, high + above, columns[name])
+            columns[name] = np.where(below > 0, low - below, columns[name])
+        columns[state_column(group)] = np.zeros_like(states.numbers)
+        beyond += both
+    nothing = np.zeros_like(states.numbers)
+    tail_states = [states.columns.get(name, nothing) for name in tails.columns]
+    others = [column for group, column in enumerate(tail_states) if group not in known]
+    is_known = np.all([nothing == 0, *(column == 0 for column in others)], axis=0)
+    is_lumped = is_known & np.any(tail_states, axis=0)
+    _, of_row = distinct_rows([*columns.values(), nothing])
+    rows = marked(is_known & np.isin(of_row, of_row[is_lumped]))
+    rows = rows[np.argsort(of_row[rows], kind="stable")]
+    starts = marked(np.diff(of_row[rows], prepend=-1))
+    for members in np.split(rows, starts[1:]) if len(rows) else ():
+        yield from _of_order(states, members, beyond, tails)
+
+
+def _of_order(
+    states: Discovered, rows: IntArray, beyond: Sequence[_Beyond], tails: Tails
+) -> Iterator[tuple[int, Placed]]:
+    """Yield the states of one order, at some rows [n]; none where no law is known."""
+    n_levels = [len(each.gaps(int(rows[0]))) for each in beyond]
+    if (tails.farthest or tails.moved) and max(n_levels, default=0) > 1:
+        return
+    ratios = tuple(
+        each.products for each, n in zip(beyond, n_levels, strict=True) for _ in range(n)
+    )
+    n_near = prod(map(len, ratios))
+    if n_near > MAX_STATES:
+        return
+    gaps = [tuple(gap for each in beyond for gap in each.gaps(row)) for row in rows.tolist()]
+    numbers, near = states.numbers[rows].tolist(), dict[tuple[int, ...], int]()
+    for number, each in zip(numbers, gaps, strict=True):
+        if all(gap.is_known and gap.length < len(r) for gap, r in zip(each, ratios, strict=True)):
+            near[tuple(gap.length for gap in each)] = number
+    if len(near) == n_near:
+        order = Order(tuple(near[each] for each in sorted(near)), ratios, states.numbers[rows])
+        yield from ((number, (order, each)) for number, each in zip(numbers, gaps, strict=True))
