@@ -16,7 +16,7 @@ from dpcheck.check.evidence import futures
 from dpcheck.check.evidence.endless import EndlessPrefixes
 from dpcheck.check.evidence.merged_evidence import MergedEvidence
 from dpcheck.check.values.exp_factor import ExpFactor
-from dpcheck.check.values.verdicts import Value, Violated
+from dpcheck.check.values.verdicts import Undecided, Value, Violated
 from dpcheck.exact import divide
 from dpcheck.limits import Limits
 from tests.chains import built_chain
@@ -108,8 +108,12 @@ def bounds_of(amount):
 def test_delta_lies_between_what_slow_prefixes_allow(chain, factor):
     low, high = brute_bounds(chain, factor, 5)
     verdict = outcome(chain, compute(delta(ln(str(factor))))).verdict
-    assert isinstance(verdict, Value)
-    least, most = bounds_of(verdict.amount)
+    if isinstance(verdict, Value):
+        least, most = bounds_of(verdict.amount)
+    else:  # where it is so small that bounds are not close for its size
+        assert isinstance(verdict, Undecided)
+        least, most = (Fraction(end.exact) for end in (verdict.bounds.low, verdict.bounds.high))
+        assert most < Fraction(1, 1000)
     assert low <= most
     assert least <= high
     assert high - low < Fraction(1, 10)
