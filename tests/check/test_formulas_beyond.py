@@ -411,27 +411,3 @@ mechanism m {{
 compute m at x = 0: P=? [ X P={chance} [ X hit ] ]
 """
     assert values_of(text, "") == [str(fmpq(3, 5) / 4**14)]
-
-
-@pytest.mark.parametrize("drawn", ["t", "v"])
-def test_neighbors_draw_at_different_lines_while_numbers_are_kept(drawn):
-    """Later they are at one line again, with the same number, or with different ones: undecided."""
-    first, other = ("v", "v") if drawn == "v" else ("v", "t")
-    text = f"""
-mechanism m {{
-  input x in 0..1
-  adjacent all
-  t ~ geometric(0, 1/2) POLICY
-  if x = 0 {{ {first} ~ geometric(0, 1/2) POLICY }}
-  else {{ v := t  {other} ~ geometric(1, 1/2) POLICY }}
-  output if v < t then low else high
-  w ~ geometric(x, 1/2) POLICY
-  output if w < t then low else high
-}}
-compute m at x = 0: P=? [ X (low & D{{ln (3/2)}} [ X high ]) ]
-compute m at x = 0: P=? [ X (low & D{{ln 2}} [ X high ]) ]
-"""
-    found, near = (values_of(text, policy) for policy in ("unbounded", "clamped -20..20"))
-    pairs = zip(found, near, strict=True)
-    assert all(a is None or isclose(Fraction(a), Fraction(b), abs_tol=1e-8) for a, b in pairs)
-    assert drawn == "t" or found == ["4/27", "11/27"]

@@ -93,17 +93,20 @@ def _differ(known: IntArray, pairs: IntArray) -> bool:
 
 def _remembered(mechanism: Mechanism, raw: RawGraph, tails: Tails | None) -> IntArray:
     """Return [n_raw_states + 1] numbers of what is remembered beyond the window, 0 for nothing."""
-    found = np.zeros(raw.stopped + 1, np.int64)
+    found, n_known = np.zeros(raw.stopped + 1, np.int64), 0
     if tails is None:
         return found
     for node in mechanism.nodes:
         if isinstance(node, Sample) and node.is_prior and node.target in tails.wide.names:
             raise _different_memories()
-    every = [tails.memory(s.columns, len(s.numbers)) for s in raw.cuts.values()]
-    columns = [np.concatenate(parts) for parts in zip(*every, strict=True)]
-    _, of_row = distinct_rows(columns)
-    numbers = np.concatenate([states.numbers for states in raw.cuts.values()])
-    found[numbers] = np.where(np.any(columns, axis=0), of_row + 1, 0)
+    for states in raw.cuts.values():
+        columns = tails.memory(states.columns)
+        if not columns:
+            continue
+        _, of_row = distinct_rows(columns)
+        is_beyond = np.any(columns, axis=0)
+        found[states.numbers] = np.where(is_beyond, of_row + 1 + n_known, 0)
+        n_known += len(of_row)
     return found
 
 

@@ -427,11 +427,11 @@ class Tails:
                 changed[name] = codes[k] + settled[:, k + 1] - steps[k]
         return changed
 
-    def memory(self, columns: Mapping[str, IntArray], n_rows: int) -> list[IntArray]:
-        """Return the tail states and levels, [n_rows] each, that states remember; 0 for none."""
-        nothing = np.zeros(n_rows, np.int64)
-        wide = [columns.get(name, nothing + PLAIN) for name in sorted(self.wide.names)]
-        return [*(columns.get(name, nothing) for name in self.columns), *map(self._steps, wide)]
+    def memory(self, columns: Mapping[str, IntArray]) -> list[IntArray]:
+        """Return the tail states and levels, [n_rows] each, that states remember; 0 inside."""
+        states = [columns[name] for name in self.columns if name in columns]
+        wide = [columns[name] for name in sorted(self.wide.names) if name in columns]
+        return [*states, *map(self._steps, wide)] if states else []
 
     def texts(self, codes: Mapping[str, int]) -> dict[str, str]:
         """Return what is known of the wide variables of a state that are beyond the window."""
