@@ -411,3 +411,20 @@ mechanism m {{
 compute m at x = 0: P=? [ X P={chance} [ X hit ] ]
 """
     assert values_of(text, "") == [str(fmpq(3, 5) / 4**14)]
+
+
+def test_numbers_with_bounds_may_equal_one_beyond_the_window():
+    """Neighbors that draw equal numbers go on; one is told by its value, one as beyond."""
+    text = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  if x = 0 { v ~ geometric(0, 1/2) POLICY  f := v >= 0 } else { b ~ uniform(0..10)  f := b > 4 }
+  output asked
+  w ~ bernoulli(if f then 1/2 + x/4 else 1/2)
+  output w
+}
+compute m at x = 0: P=? [ X D{0} [ X output = true ] ]
+"""
+    assert values_of(text, "clamped -20..20") == ["1/3"]
+    assert values_of(text, "unbounded") in ([None], ["1/3"])

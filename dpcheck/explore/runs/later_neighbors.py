@@ -48,15 +48,17 @@ def later_pairs(
     """Return the unordered pairs [n, 2] of different raw states after an output, sorted.
 
     pairs, [n_pairs, 2]: neighboring inputs. Nothing if the raw graph was explored without labels.
-    Raises `LimitReached` where two runs remember different numbers beyond the window, or move them
-    differently: which of their draws are equal is not known then. So it does where an
-    analyst is asked in one of them alone: fixed queries are no steps, and here they are.
+    Raises `LimitReached` where two runs remember different numbers beyond the window, move them
+    differently, or draw with bounds in one alone: which of their draws are equal is not known then.
+    So it does where an analyst is asked in one of them alone: fixed queries are no steps, and here
+    they are.
     """
     if raw.labelled is None:
         return np.empty((0, 2), np.int64)
     steps = _Steps.of(mechanism, raw, raw.labelled)
     resolved, remembered = _resolved(mechanism, raw, steps), _remembered(mechanism, raw, tails)
     asked = _asked(mechanism, raw)
+    arrives, is_far = _beyond(raw, raw.labelled, tails)
     n = raw.stopped + 1
     seen = np.empty(0, np.int64)
     frontier = steps.follow(pairs)
@@ -76,6 +78,8 @@ def later_pairs(
         showing = showing[steps.shown[showing[:, 0]] == steps.shown[showing[:, 1]]]
         going_on = np.concatenate([drawing, showing])  # others have parted
         if _differ(remembered, going_on) or _differ(resolved, here):
+            raise _different_memories()
+        if (is_far[drawing] & arrives[drawing[:, ::-1]]).any():
             raise _different_memories()
         frontier = np.concatenate([steps.joined(drawing), steps.follow(showing)])
     found: IntArray = np.stack([seen // n, seen % n], axis=1)
@@ -108,6 +112,23 @@ def _remembered(mechanism: Mechanism, raw: RawGraph, tails: Tails | None) -> Int
         found[states.numbers] = np.where(is_beyond, of_row + 1 + n_known, 0)
         n_known += len(of_row)
     return found
+
+
+def _beyond(
+    raw: RawGraph, edges: LabelledEdges, tails: Tails | None
+) -> tuple[BoolArray, BoolArray]:
+    """Return which states [n_states], † included, draw numbers without bounds, and other far ones.
+
+    Those are beyond the window, too, and may be equal, though they are told by their values.
+    """
+    arrives, is_far = np.zeros((2, raw.stopped + 1), np.bool_)
+    if tails is None:
+        return arrives, is_far
+    for (kind, place), states in raw.cuts.items():
+        if kind == "sample" and place in tails.wide.arriving:
+            arrives[states.numbers] = True
+    is_far[edges.sources[tails.is_beyond(edges.labels)]] = True
+    return arrives, is_far & ~arrives
 
 
 def _resolved(mechanism: Mechanism, raw: RawGraph, steps: _Steps) -> IntArray:
