@@ -81,6 +81,17 @@ def test_what_is_told_of_all_gaps_is_true_of_each(seed):
         assert found is None or wanted == {found}
 
 
+def test_nothing_is_told_where_too_many_parts_are_left():
+    """It is true of 300 gaps, one by one, and of no other."""
+    ratio, span = fmpq(1023, 1024), Span(SourceText("", ""), 0, 0)
+    path = Holds(Truth(True, span), span)
+    told = are_satisfying(ProbabilityIs(((">", ratio**300),), path, span))
+    values = [[fmpq(1), ratio], [ratio**300] * 2]
+    assert TruthBeyond(values, ((fmpq(1), ratio),), told).at((Gap(0, False),)) is None
+    assert TruthBeyond(values, ((fmpq(1), ratio),), told).at((Gap(301, False),)) is False
+    assert TruthBeyond(values, ((fmpq(1), ratio),), told).at((Gap(299, True),)) is True
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_sums_of_exponentials_are_sums_of_products_that_are_not_negative(seed):
     """f(n) = Σ_k D_k h_(n-N+k)(ρ_k, ..., ρ_N), with all products of so many factors in h."""
