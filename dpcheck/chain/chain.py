@@ -39,11 +39,13 @@ class NeighborRelation:
     pairs: [n_pairs, 2], each row (s, t) with s < t, sorted lexicographically.
     `later` [n_later, 2] are the pairs of later states (mechanisms with nested D only): states
     that runs from neighboring inputs reach at one program point with equal outputs and equal
-    results of every `~`.
+    results of every `~`. `doubtful` [n_doubtful, 2] are pairs of states that stand for infinitely
+    many, or follow such, of which some may be neighbors like that; both may be one state.
     """
 
     pairs: IntArray
     later: IntArray = field(default_factory=lambda: np.empty((0, 2), np.int64))
+    doubtful: IntArray = field(default_factory=lambda: np.empty((0, 2), np.int64))
 
     def to_networkx(self) -> nx.Graph[int]:
         """Return the graph of `pairs`; states without neighbors are left out."""

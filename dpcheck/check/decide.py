@@ -10,16 +10,22 @@ from typing import Literal, assert_never
 import numpy as np
 
 from dpcheck.chain.chain import Chain, IntArray
-from dpcheck.check.formulas.truths import LARGE_CHAIN, Truths
+from dpcheck.check.formulas.truths import BEYOND, LARGE_CHAIN, Truths
 from dpcheck.check.quantities.event_claims import decide_on_sequences
 from dpcheck.check.quantities.privacy import closest_text, quantity_text, verdict_on
 from dpcheck.check.quantities.seen_pairs import seen_pairs
-from dpcheck.check.values.amounts import bound_amount, number_amount
+from dpcheck.check.values.amounts import (
+    between_amount,
+    bound_amount,
+    enclosed_between,
+    number_amount,
+)
 from dpcheck.check.values.comparisons import holds, order
 from dpcheck.check.values.measures import ClaimRejected, Measures
 from dpcheck.check.values.verdicts import (
     Amount,
     Beside,
+    Bounds,
     Counterexample,
     Coverage,
     Holds,
@@ -39,6 +45,7 @@ from dpcheck.exact import (
     TooLarge,
     compare,
     exact_text,
+    multiply,
     subtract,
 )
 from dpcheck.limits import LimitReached, Limits
@@ -214,7 +221,10 @@ def _decide_formula(claim: claims.FormulaClaim, asked: Asked) -> Outcome:
     from dpcheck.check.formulas.vacuity import formula_vacuity
 
     selected, truths = asked.selected, asked.truths
-    failing = selected[~truths.at(claim.formula, selected)]
+    truth = truths.bounds_at(claim.formula, selected)
+    failing = selected[~truth.possibly]
+    if len(failing) == 0 and not truth.are_known:
+        return _undecided_beyond(claim.formula, asked)
     is_violated, vacuity, beside = len(failing) > 0, tuple[Vacuity, ...](), tuple[Beside, ...]()
     verdict = Violated(counterexample(claim.formula, failing, truths)) if is_violated else Holds()
     with suppress(LimitReached):
@@ -222,6 +232,20 @@ def _decide_formula(claim: claims.FormulaClaim, asked: Asked) -> Outcome:
     with suppress(LimitReached, TooLarge):
         beside = () if is_violated else _closest(claim.formula, asked)
     return Outcome(verdict, asked.coverage, vacuity, beside=beside)
+
+
+def _undecided_beyond(formula: StateFormula, asked: Asked) -> Outcome:
+    """Return what is known of a formula that depends on how far beyond a window numbers are.
+
+    Raises `LimitReached` where a wider window may tell more.
+    """
+    if not asked.truths.tells_bounds:
+        raise LimitReached(BEYOND)
+    from dpcheck.check.formulas.over_analysts import told_bounds
+
+    return Outcome(
+        Undecided(BEYOND, told_bounds(formula, asked.selected, asked.truths)), asked.coverage
+    )
 
 
 def _closest(formula: StateFormula, asked: Asked) -> tuple[Beside, ...]:
@@ -273,13 +297,38 @@ def _decide_number(
     asked: Asked,
 ) -> Outcome:
     """Report or compare a probability or a mean at the one state that is selected."""
-    value = one_number(quantity, asked)
+    try:
+        value = one_number(quantity, asked)
+    except LimitReached as reached:
+        is_known = reached.limit == BEYOND and asked.truths.tells_bounds
+        if not is_known or isinstance(quantity, claims.Expectation):
+            raise
+        return _number_within(claim, quantity, asked)
     name, amount = asked.name(0), bound_amount(value)
     verdict = verdict_on(claim, quantity_text(quantity), value, amount, (name,))
     if isinstance(verdict, Violated) and isinstance(quantity, claims.PathProbability):
         assert isinstance(claim, claims.QuantityClaim), "a value is not violated"
         sides = Sides(amount, claim.comparison, bound_amount(claim.bound))
         verdict = _violated(name, formula_text(quantity.path), sides, amount)
+    return Outcome(verdict, *looked_at(quantity, asked), amount)
+
+
+def _number_within(
+    claim: claims.QuantityClaim | claims.QuantityValue,
+    quantity: claims.PathProbability,
+    asked: Asked,
+) -> Outcome:
+    """Report or compare a probability that is known by bounds, as far as these tell."""
+    from dpcheck.check.quantities.endless_claims import FEWEST_DIGITS
+
+    ((low, high),) = asked.truths.bounds(quantity.path, asked.selected)
+    name, amount = quantity_text(quantity), between_amount(low, high)
+    verdict = verdict_on(claim, name, enclosed_between(low, high), amount, (asked.name(0),))
+    is_rough = compare(multiply(subtract(high, low), 10**FEWEST_DIGITS), 1) > 0
+    if isinstance(verdict, Undecided) or (isinstance(verdict, Value) and is_rough):
+        known = Bounds(name, number_amount(low), number_amount(high))
+        verdict = Undecided(BEYOND, Phrase.of("it is ", amount), known)
+        return Outcome(verdict, asked.coverage)
     return Outcome(verdict, *looked_at(quantity, asked), amount)
 
 

@@ -49,8 +49,10 @@ def explain_formula(subject: Subject, example: Counterexample) -> Explanation:
     """Return why a state formula is false at some selected state."""
     claim = subject.claim
     assert isinstance(claim, claims.FormulaClaim), "others are explained elsewhere"
+    if subject.truths.tells_bounds:
+        return as_found(example)
     selected = subject.selected
-    failing = selected[~subject.truths.at(claim.formula, selected)]
+    failing = selected[subject.truths.false_at(claim.formula, selected)]
     (formula, failing), *more = false_parts(_positive(claim.formula), failing, subject.truths)
     match formula:
         case f.Private():

@@ -115,8 +115,8 @@ def explored_of(given: Given, found: Runs) -> Explored:
         from dpcheck.explore.runs.lumped import lumped_states
         from dpcheck.explore.runs.orders import Orders
 
-        lumped = lumped_states(found.seen.shown, found.flow, tails)
         orders = known = Orders(found.seen.shown, found.flow, tails)
+        lumped = lumped_states(found.seen.shown, known, tails)
         chain = replace(chain, lumped=lumped, orders=lambda: known.placed)
     return Explored(
         chain,
@@ -196,7 +196,7 @@ def _neighbors(given: Given, found: Runs) -> NeighborRelation:
     from dpcheck.explore.runs.later_neighbors import later_pairs
 
     later = later_pairs(mechanism, labelled.raw, pairs, found.tails, limits)
-    return NeighborRelation(pairs, labelled.number[later])
+    return NeighborRelation(pairs, labelled.number[later.sure], labelled.number[later.doubtful])
 
 
 def _check_records(

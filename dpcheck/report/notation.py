@@ -120,7 +120,14 @@ def readable(amount: Amount, longest: int = 24, digits: int = _DIGITS_SHOWN) -> 
     >>> third = Amount("1/3", "0.33333333333333333")
     >>> readable(third), readable(third, 2), readable(Amount("4", "4"), 0)
     ('1/3 ≈ 0.3333333', '≈ 0.3333333', '4')
+    >>> readable(Amount("in [0, 2.5811747917e-9]", "0", enclosure=("0", "2.5811747917e-9")), 0)
+    'in [0, 2.581175e-9]'
     """
+    if amount.enclosure is not None and _is_interval(amount):
+        below, above = amount.enclosure
+        if _rounded(below, digits) != _rounded(above, digits):  # no decimal stands for both
+            low = "0" if below == "0" else _rounded(below, digits, ">=")
+            return f"in [{low}, {_rounded(above, digits, '<=')}]"
     is_decimal = amount.exact == amount.decimal and len(amount.exact) < 10
     is_short = is_decimal or len(amount.exact) <= longest
     return amount_text(amount, digits) if is_short else number_text(amount, 0, digits)

@@ -71,16 +71,21 @@ def path_bounds(
     path: f.PathFormula,
     *,
     satisfying: Satisfying,
+    below_negations: Satisfying | None = None,
     states: IntArray,
     bits: int,
     limits: Limits,
 ) -> list[reach.Bounds]:
     """Return certified bounds (low, high) at the states [n], at most 2^-bits apart.
 
+    `below_negations` gives the truth of state formulas that an odd number of negations is around,
+    where it is another one.
+
     The two are equal wherever exact values cost about as much: they differ only where a strong
     component is so large that its exact numbers have thousands of bits.
     """
-    return _Question.of(chain, path, satisfying, bits, limits).bounds(states)
+    literals, term = term_of(path, satisfying, below_negations)
+    return _Question(chain, literals, term, bits, limits).bounds(states)
 
 
 def path_estimates(
@@ -161,27 +166,28 @@ class Literals:
             self.arrays.append(base)
         return self.terms.literal(state, positive)
 
-    def translated(self, path: f.PathFormula, satisfying: Satisfying) -> BoolArray | int:
+    def translated(
+        self, path: f.PathFormula, satisfying: Satisfying, below_negations: Satisfying
+    ) -> BoolArray | int:
         """Return a path formula as an array [n_states] if it is a state formula, else a term."""
         terms = self.terms
 
+        def part(argument: f.PathFormula) -> BoolArray | int:
+            return self.translated(argument, satisfying, below_negations)
+
         def inner(argument: f.PathFormula) -> int:
-            return self.term(self.translated(argument, satisfying))
+            return self.term(part(argument))
 
         match path:
             case f.Holds(state):
                 return satisfying(state)
             case f.PathNot(argument):
-                part = self.translated(argument, satisfying)
-                return terms.negation(part) if isinstance(part, int) else ~part
+                negated = self.translated(argument, below_negations, satisfying)
+                return terms.negation(negated) if isinstance(negated, int) else ~negated
             case f.PathAnd(arguments):
-                return self._joined_parts(
-                    [self.translated(a, satisfying) for a in arguments], all_=True
-                )
+                return self._joined_parts(list(map(part, arguments)), all_=True)
             case f.PathOr(arguments):
-                return self._joined_parts(
-                    [self.translated(a, satisfying) for a in arguments], all_=False
-                )
+                return self._joined_parts(list(map(part, arguments)), all_=False)
             case f.Next(argument):
                 return terms.after(inner(argument))
             case f.Finally(argument, bound):
@@ -212,10 +218,14 @@ class Literals:
         return self.terms.both(*members) if all_ else self.terms.either(*members)
 
 
-def term_of(path: f.PathFormula, satisfying: Satisfying) -> tuple[Literals, int]:
-    """Return a path formula as a term, with the literals that it is over."""
+def term_of(
+    path: f.PathFormula, satisfying: Satisfying, below_negations: Satisfying | None = None
+) -> tuple[Literals, int]:
+    """Return a path formula as a term, with the literals that it is over (`path_bounds`)."""
     literals = Literals()
-    return literals, literals.term(literals.translated(path, satisfying))
+    return literals, literals.term(
+        literals.translated(path, satisfying, below_negations or satisfying)
+    )
 
 
 @dataclass(frozen=True, eq=False)

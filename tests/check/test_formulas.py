@@ -229,7 +229,7 @@ def only_bounds(monkeypatch):
         raise LimitReached(Limit("time", 1), "3 digits found")
 
     def bounds(*arguments, **options):
-        options.pop("bits")
+        del options["bits"], options["below_negations"]
         half = fraction("1/2000")
         return [(p - half, p + half) for p in path_probabilities(*arguments, **options)]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cmp_to_key
 from typing import assert_never
 
-from dpcheck.chain.chain import IntArray
+from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.check.formulas.closest import closest_pair
-from dpcheck.check.formulas.truths import Bounds, Truths
+from dpcheck.check.formulas.truths import BEYOND, Bounds, Truths
 from dpcheck.check.values.amounts import between_amount, growth_amount, number_amount, ratio_amount
 from dpcheck.check.values.comparisons import holds, inequality, inequality_sides
 from dpcheck.check.values.exp_factor import EventGap
@@ -60,11 +60,19 @@ def _telling_part(
     Formulas about pairs come first, then those about probabilities.
     """
     found = [
-        (_rank(argument), k, argument, states[truths.at(argument, states) == is_true])
+        (_rank(argument), k, argument, states[_surely(argument, states, truths, is_true=is_true)])
         for k, argument in enumerate(arguments)
     ]
     _, _, argument, where = min((each for each in found if len(each[3])), key=lambda each: each[:2])
     return argument, where
+
+
+def _surely(
+    formula: f.StateFormula, states: IntArray, truths: Truths, *, is_true: bool
+) -> BoolArray:
+    """Return where a formula surely is true, or false, among states [n]."""
+    found = truths.bounds_at(formula, states)
+    return found.surely if is_true else ~found.possibly
 
 
 def false_parts(
@@ -76,7 +84,7 @@ def false_parts(
     """
     if not isinstance(formula, f.And):
         return [(formula, states)]
-    where = [(each, states[~truths.at(each, states)]) for each in formula.arguments]
+    where = [(each, states[truths.false_at(each, states)]) for each in formula.arguments]
     found = [
         part for each, those in where if len(those) for part in false_parts(each, those, truths)
     ]
@@ -127,10 +135,13 @@ def _shown(path: f.PathFormula, states: IntArray, truths: Truths) -> list[Bounds
     """Return exact probabilities from states [n] of a counterexample, as bounds that are equal.
 
     The verdict is known by now: where exact numbers reach a limit, its certified bounds are shown.
+    Raises `LimitReached` where a wider window may know them.
     """
     try:
         return [(p, p) for p in truths.probabilities(path, states)]
-    except LimitReached:
+    except LimitReached as reached:
+        if reached.limit == BEYOND and not truths.tells_bounds:
+            raise
         return truths.bounds(path, states)
 
 
@@ -218,6 +229,8 @@ def _runs(
     path: f.PathFormula, states: tuple[int, ...], truths: Truths, *, is_satisfying: bool
 ) -> tuple[Run, ...]:
     """Return the runs that carry most of the difference, or of one state's probability."""
+    if not truths.is_known(path):
+        return ()
     from dpcheck.check.formulas.heaviest_runs import heavy_runs
 
     satisfying = truths.everywhere

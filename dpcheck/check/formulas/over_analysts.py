@@ -55,8 +55,10 @@ class TruthsOverAnalysts(Truths):
         )
 
 
-def told_bounds(formula: f.StateFormula, selected: IntArray, truths: Truths) -> Phrase:
-    """Return what is known of the parts of a formula at states [n_selected], whatever is asked."""
+def told_bounds(
+    formula: f.StateFormula, selected: IntArray, truths: Truths, added: str = ""
+) -> Phrase:
+    """Return what is known of the parts of a formula at states [n_selected], and words after it."""
     parts: list[str | Amount] = []
     told: list[str | Amount]
     for each in formula.arguments if isinstance(formula, f.And) else (formula,):
@@ -72,7 +74,7 @@ def told_bounds(formula: f.StateFormula, selected: IntArray, truths: Truths) -> 
             case _:
                 continue
         parts += ["; " * bool(parts), *told]
-    return Phrase.of(*parts, OVER_ALL * bool(parts))
+    return Phrase.of(*parts, added * bool(parts))
 
 
 def hull(bounds: list[Bounds]) -> Bounds:

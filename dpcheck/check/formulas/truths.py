@@ -12,11 +12,18 @@ Where an analyst has fixed queries beforehand, P and D at a state are about all 
 from there on: states that differ in that alone (`Chain.alike`) are one, and a formula is true there
 if it is at each of them. At the states of a claim one that is false is enough to refute it, so that
 conjunctions of P and D tell which, and only below a negation states are taken together.
+
+A state that stands for infinitely many (`Chain.lumped`) may satisfy a formula at some of these. So
+there are two truths of each formula: where it *surely* holds, and where it *possibly* does. A path
+formula only becomes more probable where state formulas in it become true that no negation is
+around. So its probability lies between those with what surely holds and what possibly does, and
+the other way round below negations; a formula is known where both truths are alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Final, assert_never
 
 import numpy as np
@@ -27,9 +34,11 @@ from dpcheck.check.values.comparisons import holds
 from dpcheck.exact import Number, add, as_fraction_parts, compare, excess_sign, subtract
 from dpcheck.limits import LimitReached, Limits, too_large
 from dpcheck.logic import formulas as f
+from dpcheck.records import dataclass
 
 if TYPE_CHECKING:
     from dpcheck.check.formulas.beyond import Told, TruthBeyond
+    from dpcheck.solve.paths import Satisfying
     from dpcheck.solve.reachability.rounding import FloatBounds
 
 Bounds = tuple[Number, Number]
@@ -50,6 +59,36 @@ BEYOND: Final = too_large(
 """What a wider window may help with."""
 
 
+@dataclass(frozen=True, eq=False)
+class TruthBounds:
+    """Where a formula surely holds and where it possibly does, [n]: one array where it is known."""
+
+    surely: BoolArray
+    possibly: BoolArray
+
+    @classmethod
+    def known(cls, truth: BoolArray) -> TruthBounds:
+        """Return a truth [n] that is known."""
+        return cls(truth, truth)
+
+    @property
+    def are_known(self) -> bool:
+        """Whether both are alike."""
+        return self.surely is self.possibly or bool((self.surely == self.possibly).all())
+
+    def negated(self) -> TruthBounds:
+        """Return where the formula surely, and possibly, does not hold."""
+        if self.surely is self.possibly:
+            return self.known(~self.surely)
+        return TruthBounds(~self.possibly, ~self.surely)
+
+    def mapped(self, change: Callable[[BoolArray], BoolArray]) -> TruthBounds:
+        """Return both changed."""
+        if self.surely is self.possibly:
+            return self.known(change(self.surely))
+        return TruthBounds(change(self.surely), change(self.possibly))
+
+
 class Truths:
     """The truth of formulas on one chain, each computed once.
 
@@ -60,8 +99,9 @@ class Truths:
         """Remember nothing yet; `pairs` [n, 2] are all neighbors, declared and later."""
         self.chain = chain
         self.limits = limits
+        self.tells_bounds = False  # of probabilities, where a wider window may know these
         self.pairs: IntArray = np.concatenate([chain.neighbors.pairs, chain.neighbors.later])
-        self._everywhere: dict[int, tuple[f.StateFormula, BoolArray]] = {}
+        self._everywhere: dict[int, tuple[f.StateFormula, TruthBounds]] = {}
         self._known: dict[int, tuple[f.PathFormula, dict[int, Number]]] = {}
         self._bounded: dict[int, tuple[f.PathFormula, dict[int, Bounds]]] = {}
         self._beyond: dict[int, tuple[Asking, dict[tuple[int, ...], TruthBeyond]]] = {}
@@ -69,53 +109,87 @@ class Truths:
         self._estimated: dict[int, tuple[f.PathFormula, FloatBounds | None]] = {}
 
     def at(self, formula: f.StateFormula, states: IntArray) -> BoolArray:
-        """Return where a formula holds among some states, [n_given]."""
+        """Return where a formula holds among some states, [n_given].
+
+        Raises `LimitReached` with `BEYOND` where it holds at some that a state stands for.
+        """
+        found = self.bounds_at(formula, states)
+        if not found.are_known:
+            raise LimitReached(BEYOND)
+        return found.surely
+
+    def false_at(self, formula: f.StateFormula, states: IntArray) -> BoolArray:
+        """Return where a formula surely does not hold among some states, [n_given]."""
+        return ~self.bounds_at(formula, states).possibly
+
+    def telling_bounds(self) -> Truths:
+        """Return the same truths, of which bounds may be told in place of exact probabilities."""
+        found = copy(self)
+        found.tells_bounds = True
+        return found
+
+    def bounds_at(self, formula: f.StateFormula, states: IntArray) -> TruthBounds:
+        """Return where a formula surely and possibly holds among some states, each [n_given]."""
         match formula:
             case f.Truth(value=value):
-                return np.full(len(states), value)
+                return TruthBounds.known(np.full(len(states), value))
             case f.Atom(key=key):
-                return self.chain.labelling[key][states]
+                return TruthBounds.known(self.chain.labelling[key][states])
             case f.Not(argument=argument):
-                return ~self._whatever_is_asked(argument, states)
+                return self._whatever_is_asked(argument, states).negated()
             case f.And(arguments=arguments):
-                truth: BoolArray = np.all([self.at(each, states) for each in arguments], axis=0)
-                return truth
+                parts = [self.bounds_at(each, states) for each in arguments]
+                surely: BoolArray = np.all([part.surely for part in parts], axis=0)
+                if all(part.surely is part.possibly for part in parts):
+                    return TruthBounds.known(surely)
+                return TruthBounds(surely, np.all([part.possibly for part in parts], axis=0))
             case f.Or(arguments=arguments):
-                return ~self.at(
-                    f.And(tuple(f.Not(a, a.span) for a in arguments), formula.span), states
-                )
+                none = f.And(tuple(f.Not(a, a.span) for a in arguments), formula.span)
+                return self.bounds_at(none, states).negated()
             case f.ProbabilityIs():
                 return self._satisfying(formula, states)
             case f.Private():
-                failing = np.zeros(self.chain.n_states, np.bool_)
-                failing[self.violating(formula, self.pairs_at(states))] = True
-                return ~failing[states]
+                return self._private(formula, states)
             case _:
                 assert_never(formula)
 
     def everywhere(self, formula: f.StateFormula) -> BoolArray:
-        """Return where a formula holds among all states, [n_states]."""
+        """Return where a formula holds among all states, [n_states]; raises as `at`."""
         if isinstance(formula, f.Atom):
             return self.chain.labelling[formula.key]
+        found = self.bounds_everywhere(formula)
+        if not found.are_known:
+            raise LimitReached(BEYOND)
+        return found.surely
+
+    def bounds_everywhere(self, formula: f.StateFormula) -> TruthBounds:
+        """Return where a formula surely and possibly holds among all states, each [n_states]."""
         known = self._everywhere.get(id(formula))
         if known is None:
             states = np.arange(self.chain.n_states, dtype=np.int64)
-            truth = self._whatever_is_asked(formula, states)
-            known = self._everywhere[id(formula)] = formula, truth
+            found = self._whatever_is_asked(formula, states)
+            known = self._everywhere[id(formula)] = formula, found
         return known[1]
 
-    def _whatever_is_asked(self, formula: f.StateFormula, states: IntArray) -> BoolArray:
+    def is_known(self, path: f.PathFormula) -> bool:
+        """Return whether the formulas inside of a path are known at all states."""
+        return all(self.bounds_everywhere(each).are_known for each in f.outermost_numbers(path))
+
+    def _whatever_is_asked(self, formula: f.StateFormula, states: IntArray) -> TruthBounds:
         """Return where a formula holds for all that an analyst may have fixed, [n_given].
 
         One without P and D says nothing of what is to come: it may be of the choices themselves.
         """
-        truth, alike = self.at(formula, states), self.chain.alike
+        found, alike = self.bounds_at(formula, states), self.chain.alike
         if alike is None or next(f.outermost_numbers(formula), None) is None:
-            return truth
-        fails = np.zeros(int(alike.max()) + 1, np.bool_)
-        fails[alike[states[~truth]]] = True
-        held: BoolArray = ~fails[alike[states]]
-        return held
+            return found
+
+        def held(truth: BoolArray) -> BoolArray:
+            fails = np.zeros(int(alike.max()) + 1, np.bool_)
+            fails[alike[states[~truth]]] = True
+            return ~fails[alike[states]]
+
+        return found.mapped(held)
 
     def initial_alike(self, state: int) -> tuple[int, ...]:
         """Return the initial states that differ from one in what will be asked alone, with it."""
@@ -147,15 +221,23 @@ class Truths:
         """Return the probabilities at states that are asked for the first time, [n]."""
         from dpcheck.solve import path_probabilities
 
+        if not self.is_known(path):
+            bounds = self.bounds(path, states)
+            if any(low != high for low, high in bounds):
+                raise LimitReached(BEYOND)
+            return [low for low, _ in bounds]
+
         return path_probabilities(
             self.chain, path, satisfying=self.everywhere, states=states, limits=self.limits
         )
 
+    def doubtful_at(self, states: IntArray) -> IntArray:
+        """Return the pairs that may be neighbors with an end among some states, [n_pairs, 2]."""
+        return _with_ends_in(self.chain.neighbors.doubtful, states, self.chain.n_states)
+
     def pairs_at(self, states: IntArray) -> IntArray:
         """Return the pairs of neighbors with an end among some states, [n_pairs, 2]."""
-        chosen = np.zeros(self.chain.n_states, np.bool_)
-        chosen[states] = True
-        return self.pairs[chosen[self.pairs].any(axis=1)]
+        return _with_ends_in(self.pairs, states, self.chain.n_states)
 
     def bounds(self, path: f.PathFormula, states: IntArray) -> list[Bounds]:
         """Return certified bounds of probabilities [n], equal ones where exact values are short."""
@@ -169,12 +251,30 @@ class Truths:
 
     def _enclosed(self, path: f.PathFormula, states: IntArray) -> list[Bounds]:
         """Return bounds at states that are asked for the first time, [n]."""
+        if self.is_known(path):
+            return self._between(path, states, self.everywhere, self.everywhere)
+
+        def surely(inner: f.StateFormula) -> BoolArray:
+            return self.bounds_everywhere(inner).surely
+
+        def possibly(inner: f.StateFormula) -> BoolArray:
+            return self.bounds_everywhere(inner).possibly
+
+        lower = self._between(path, states, surely, possibly)
+        upper = self._between(path, states, possibly, surely)
+        return [(low, high) for (low, _), (_, high) in zip(lower, upper, strict=True)]
+
+    def _between(
+        self, path: f.PathFormula, states: IntArray, truth: Satisfying, below_negations: Satisfying
+    ) -> list[Bounds]:
+        """Return bounds at states [n], where truths differ for formulas below negations."""
         from dpcheck.solve import path_bounds
 
         return path_bounds(
             self.chain,
             path,
-            satisfying=self.everywhere,
+            satisfying=truth,
+            below_negations=below_negations,
             states=states,
             bits=_BITS,
             limits=self.limits,
@@ -187,19 +287,7 @@ class Truths:
 
         There are often far fewer than pairs. All states are one question: one system to solve.
         """
-        states = distinct(pairs)
-        bounds = self.bounds(path, states)
-        numbers: dict[object, int] = {}
-        different: list[Bounds] = []
-        codes = np.empty(len(states), np.int64)
-        for k, each in enumerate(bounds):
-            codes[k] = numbers.setdefault(_key(each), len(different))
-            if codes[k] == len(different):
-                different.append(each)
-        ends = codes[np.searchsorted(states, pairs)]
-        keys, which = np.unique(ends[:, 0] * len(different) + ends[:, 1], return_inverse=True)
-        found = [divmod(key, len(different)) for key in keys.tolist()]
-        return [(different[p], different[q]) for p, q in found], which
+        return _paired(self.bounds, path, pairs)
 
     def estimates(self, path: f.PathFormula, pairs: IntArray) -> FloatBounds | None:
         """Return floats below and above the probabilities at pairs, each [n_pairs, 2].
@@ -207,6 +295,8 @@ class Truths:
         None where there are none, or the pairs are few and the chain is small.
         """
         if len(pairs) < ESTIMATING_PAYS_FROM and self.chain.n_states < LARGE_CHAIN:
+            return None
+        if not self.is_known(path):
             return None
         if id(path) not in self._estimated:
             from dpcheck.solve import path_estimates
@@ -229,21 +319,52 @@ class Truths:
         return {int(p == 1) for p in values} if are_alike and values <= {0, 1} else None
 
     def violating(self, formula: f.Private, pairs: IntArray) -> IntArray:
-        """Return the pairs, of the given ones, that violate a formula D, [n_violating, 2].
+        """Return the pairs, of the given ones, that surely violate a formula D, [n_violating, 2].
 
         Floats with a proved error decide what is clear, bounds or exact numbers the rest.
         """
-        if not self.chain.lumped:
-            return pairs[self._are_clearly_violating(formula, pairs)]
-        violates = np.zeros(len(pairs), np.bool_)
-        are_lumped = np.isin(pairs, list(self.chain.lumped)).any(axis=1)
-        violates[~are_lumped] = self._are_clearly_violating(formula, pairs[~are_lumped])
-        self.bounds(formula.path, distinct(pairs[are_lumped]))
-        beyond = pairs[are_lumped].tolist()
-        violates[are_lumped] = [self._is_violating_beyond(formula, *pair) for pair in beyond]
-        return pairs[violates]
+        return pairs[self._violating(formula, pairs).surely]
 
-    def _are_clearly_violating(self, formula: f.Private, pairs: IntArray) -> BoolArray:
+    def _private(self, formula: f.Private, states: IntArray) -> TruthBounds:
+        """Return where a formula D holds among some states, [n_given]."""
+        pairs = self.pairs_at(states)
+        violating = self._violating(formula, pairs)
+
+        def ends(violates: BoolArray) -> BoolArray:
+            fails = np.zeros(self.chain.n_states, np.bool_)
+            fails[pairs[violates]] = True
+            return fails
+
+        found = violating.mapped(ends)
+        doubtful = self.doubtful_at(states)
+        if len(doubtful):
+            maybe = found.possibly.copy()
+            maybe[doubtful[self._may_violate(formula, doubtful)]] = True
+            found = TruthBounds(found.surely, maybe)
+        return found.mapped(lambda fails: fails[states]).negated()
+
+    def _may_violate(self, formula: f.Private, doubtful: IntArray) -> BoolArray:
+        """Return whether any that doubtful pairs [n, 2] stand for may violate a formula D, [n]."""
+        different, which = _paired(self._all_bounds, formula.path, doubtful)
+        verdicts = [_is_violated(formula, *both) is not False for both in different]
+        may_violate: BoolArray = np.array(verdicts, np.bool_)[which]
+        return may_violate
+
+    def _violating(self, formula: f.Private, pairs: IntArray) -> TruthBounds:
+        """Return which of some pairs surely and possibly violate a formula D, each [n_pairs]."""
+        if not self.chain.lumped:
+            return self._are_clearly_violating(formula, pairs)
+        surely, possibly = np.zeros((2, len(pairs)), np.bool_)
+        are_lumped = np.isin(pairs, list(self.chain.lumped)).any(axis=1)
+        near = self._are_clearly_violating(formula, pairs[~are_lumped])
+        surely[~are_lumped], possibly[~are_lumped] = near.surely, near.possibly
+        self.bounds(formula.path, distinct(pairs[are_lumped]))
+        beyond = [self._is_violating_beyond(formula, *pair) for pair in pairs[are_lumped].tolist()]
+        surely[are_lumped] = [verdict is True for verdict in beyond]
+        possibly[are_lumped] = [verdict is not False for verdict in beyond]
+        return TruthBounds(surely, possibly)
+
+    def _are_clearly_violating(self, formula: f.Private, pairs: IntArray) -> TruthBounds:
         """Return which of some pairs violate a formula D, [n_pairs], by floats where these tell."""
         from dpcheck.check.formulas.float_verdicts import OPEN, VIOLATED, clear_verdicts
 
@@ -255,34 +376,38 @@ class Truths:
         verdicts = clear_verdicts(formula.epsilon, formula.delta, first, second)
         violates: BoolArray = verdicts == VIOLATED
         is_open = verdicts == OPEN
-        if is_open.any():
-            violates[is_open] = self._are_violating(formula, pairs[is_open])
-        return violates
+        if is_open.any():  # there are estimates: the path is known
+            violates[is_open] = self._are_violating(formula, pairs[is_open]).surely
+        return TruthBounds.known(violates)
 
-    def _are_violating(self, formula: f.Private, pairs: IntArray) -> BoolArray:
+    def _are_violating(self, formula: f.Private, pairs: IntArray) -> TruthBounds:
         """Return which of some pairs violate a formula D, [n_pairs], by bounds or exact numbers."""
         different, which = self.paired_bounds(formula.path, pairs)
         verdicts = [_is_violated(formula, *both) for both in different]
         violates = np.array([bool(verdict) for verdict in verdicts], np.bool_)[which]
         is_open = np.array([verdict is None for verdict in verdicts], np.bool_)[which]
+        if is_open.any() and not self.is_known(formula.path):
+            return TruthBounds(violates, violates | is_open)
         open_pairs = np.flatnonzero(is_open)
         if len(open_pairs):
             exact = self.probabilities(formula.path, pairs[open_pairs].T.ravel())
             n_open = len(open_pairs)
             for k, p, q in zip(open_pairs.tolist(), exact[:n_open], exact[n_open:], strict=True):
                 violates[k] = bool(_is_violated(formula, (p, p), (q, q)))
-        return violates
+        return TruthBounds.known(violates)
 
-    def _is_violating_beyond(self, formula: f.Private, *pair: int) -> bool:
+    def _is_violating_beyond(self, formula: f.Private, *pair: int) -> bool | None:
         """Return whether a pair violates a formula D, with all that its states stand for."""
         from dpcheck.check.formulas.beyond import are_violating
 
-        bounds = self.bounds(formula.path, np.array(pair, np.int64))
-        first, second = map(self._with_lumped, bounds, pair)
-        verdict = _is_violated(formula, first, second)
+        verdict = _is_violated(formula, *self._all_bounds(formula.path, np.array(pair, np.int64)))
         if verdict is not None:
             return verdict
         return self._truth_beyond(formula, pair, (formula.delta,), are_violating(formula))
+
+    def _all_bounds(self, path: f.PathFormula, states: IntArray) -> list[Bounds]:
+        """Return bounds of the probabilities at all that states [n] stand for."""
+        return list(map(self._with_lumped, self.bounds(path, states), states.tolist()))
 
     def _with_lumped(self, bounds: Bounds, state: int) -> Bounds:
         """Return bounds of the probabilities at all states that a state stands for.
@@ -295,26 +420,27 @@ class Truths:
         low, high = subtract(low, error), add(high, error)
         return low if compare(low, 0) > 0 else 0, high if compare(high, 1) < 0 else 1
 
-    def _satisfying(self, formula: f.ProbabilityIs, states: IntArray) -> BoolArray:
+    def _satisfying(self, formula: f.ProbabilityIs, states: IntArray) -> TruthBounds:
         """Return where the probability is as a P formula asks, among states [n]."""
-        bounds = self.bounds(formula.path, states)
-        if self.chain.lumped:
-            bounds = list(map(self._with_lumped, bounds, states.tolist()))
+        bounds, lumped = self._all_bounds(formula.path, states), self.chain.lumped
         decided = {each: _satisfies_surely(each, formula) for each in set(bounds)}
-        undecided = [k for k, each in enumerate(bounds) if decided[each] is None]
-        truth = np.array([bool(decided[each]) for each in bounds], np.bool_)
+        verdicts = [decided[each] for each in bounds]
+        undecided = [k for k, verdict in enumerate(verdicts) if verdict is None]
         for k in undecided:
-            state = int(states[k])
-            if state in self.chain.lumped:
-                truth[k] = self._satisfies_beyond(formula, state)
-        undecided = [k for k in undecided if int(states[k]) not in self.chain.lumped]
-        if undecided:
+            if int(states[k]) in lumped:
+                verdicts[k] = self._satisfies_beyond(formula, int(states[k]))
+        undecided = [k for k in undecided if int(states[k]) not in lumped]
+        if undecided and self.is_known(formula.path):
             exact = self.probabilities(formula.path, states[undecided])
-            truth[undecided] = [satisfies(p, formula) for p in exact]
-        return truth
+            for k, p in zip(undecided, exact, strict=True):
+                verdicts[k] = satisfies(p, formula)
+        surely = np.array([verdict is True for verdict in verdicts], np.bool_)
+        if None not in verdicts:
+            return TruthBounds.known(surely)
+        return TruthBounds(surely, np.array([verdict is not False for verdict in verdicts]))
 
-    def _satisfies_beyond(self, formula: f.ProbabilityIs, state: int) -> bool:
-        """Return whether a P formula holds at all that a state stands for."""
+    def _satisfies_beyond(self, formula: f.ProbabilityIs, state: int) -> bool | None:
+        """Return whether a P formula holds at all that a state stands for; None if at some."""
         from dpcheck.check.formulas.beyond import are_satisfying
 
         bounds = [bound for _, bound in formula.relations]
@@ -322,11 +448,11 @@ class Truths:
 
     def _truth_beyond(
         self, formula: Asking, states: Sequence[int], bounds: Sequence[Number], told: Told
-    ) -> bool:
+    ) -> bool | None:
         """Return what is told of probabilities at all that states stand for, beside bounds.
 
-        Raises `LimitReached` where nothing is known of these, or it is true of some: it may be told
-        where more numbers are inside of the window.
+        None where nothing is known of these, or it is true of some: it may be told where more
+        numbers are inside of the window.
         """
         from dpcheck.check.formulas.beyond import TruthBeyond
 
@@ -334,7 +460,7 @@ class Truths:
         orders = [each[0] for each in placed if each is not None]
         shapes = {(each[0].ratios, each[1]) for each in placed if each is not None}
         if len(orders) < len(states) or len(shapes) > 1 or not self._are_settled(formula.path):
-            raise LimitReached(BEYOND)
+            return None
         ((ratios, gaps),) = shapes
         known = self._beyond.setdefault(id(formula), (formula, {}))[1]
         key = tuple(map(id, orders))
@@ -343,26 +469,51 @@ class Truths:
             values = [self.probabilities(formula.path, each) for each in near]
             values += [[bound] * len(orders[0].near) for bound in bounds]
             known[key] = TruthBeyond(values, ratios, told)
-        truth = known[key].at(gaps)
-        if truth is None:
-            raise LimitReached(BEYOND)
-        return truth
+        return known[key].at(gaps)
 
     def _are_settled(self, path: f.PathFormula) -> bool:
         """Return whether the formulas inside of a path are alike for all gaps of numbers."""
         known = self._settled.get(id(path))
         if known is None:
-            everywhere = [self.everywhere(each) for each in f.outermost_numbers(path)]
+            inner = [self.bounds_everywhere(each) for each in f.outermost_numbers(path)]
+            everywhere = [each.surely for each in inner]
             placed = self.chain.orders()
             orders = {id(order): order.states for order, _ in placed.values()}
-            is_settled = not everywhere or (
-                self.chain.lumped.keys() <= placed.keys()
+            is_settled = not inner or (
+                all(each.are_known for each in inner)
+                and self.chain.lumped.keys() <= placed.keys()
                 and all(
                     (truth[s] == truth[s[0]]).all() for truth in everywhere for s in orders.values()
                 )
             )
             known = self._settled[id(path)] = path, is_settled
         return known[1]
+
+
+def _paired(
+    bounds: Callable[[f.PathFormula, IntArray], list[Bounds]], path: f.PathFormula, pairs: IntArray
+) -> tuple[list[tuple[Bounds, Bounds]], IntArray]:
+    """Return the different pairs of bounds at pairs of states, and which each has, [n_pairs]."""
+    states = distinct(pairs)
+    numbers: dict[object, int] = {}
+    different: list[Bounds] = []
+    codes = np.empty(len(states), np.int64)
+    for k, each in enumerate(bounds(path, states)):
+        codes[k] = numbers.setdefault(_key(each), len(different))
+        if codes[k] == len(different):
+            different.append(each)
+    ends = codes[np.searchsorted(states, pairs)]
+    keys, which = np.unique(ends[:, 0] * len(different) + ends[:, 1], return_inverse=True)
+    found = [divmod(key, len(different)) for key in keys.tolist()]
+    return [(different[p], different[q]) for p, q in found], which
+
+
+def _with_ends_in(pairs: IntArray, states: IntArray, n_states: int) -> IntArray:
+    """Return the pairs [n_pairs, 2] with an end among states [n]."""
+    chosen = np.zeros(n_states, np.bool_)
+    chosen[states] = True
+    found: IntArray = pairs[chosen[pairs].any(axis=1)]
+    return found
 
 
 def _key(bounds: Bounds) -> object:

@@ -57,6 +57,8 @@ def _private_vacuity(
     if use.is_nested:
         states = marked(_visited(selected, truths, is_later=use.is_later))
     pairs = truths.pairs_at(states)
+    if len(truths.doubtful_at(states)):
+        return
     if len(pairs) == 0:
         where = f" where `{formula_text(formula)}` is asked" if use.is_nested else ""
         yield Vacuity("no neighbors", NO_NEIGHBORS.text + where)

@@ -9,7 +9,7 @@ from flint import arb
 from dpcheck import exact
 from dpcheck.check.values.exp_factor import EventGap
 from dpcheck.check.values.verdicts import Amount
-from dpcheck.privacy.enclosed import Enclosed
+from dpcheck.privacy.enclosed import Enclosed, ball_of
 
 ENCLOSED_DIGITS = 15
 """Significant digits at most of the ends of an interval."""
@@ -144,6 +144,11 @@ def enclosed_amount(value: Enclosed, digits: int) -> Amount:
     low, high = value.decimals(digits)
     text = f"in [{low}, {high}]" if value.text is None else value.text
     return Amount(text, value.decimal(digits), enclosure=(low, high))
+
+
+def enclosed_between(low: exact.Number, high: exact.Number) -> Enclosed:
+    """Return a number that lies between two others, of which no more is known."""
+    return Enclosed(lambda bits: ball_of(low, bits).union(ball_of(high, bits)))
 
 
 def quantity_amount(value: exact.Epsilon | exact.Number | exact.Excess | None) -> Amount:

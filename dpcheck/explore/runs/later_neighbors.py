@@ -5,26 +5,32 @@ a `prior` may give any two, since the data are not compared, only what is seen o
 draws and the other shows, or they end, they part. The pairs of raw states that lock-step runs from
 neighboring inputs are in are searched breadth first. Those just after an output, at one program
 point, are the neighbors that a nested `D` quantifies over.
+
+A state that remembers numbers beyond the window stands for one state for each such number. As long
+as both runs of a pair remember the same of these, and draw alike, numbers with equal labels are
+equal, and the pair is *sure*: for each number of one state there is the other with that number.
+From where they differ on, a pair is *doubtful*: its states stand for runs that may be in lock step.
+There any two numbers beyond one end may be equal, which makes more pairs than there are, never
+fewer. What is revealed or resolved of far numbers is no `~` of the program: a run does that alone,
+unless both do it with equal numbers.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.chain.sets import distinct, distinct_rows, union, without
-from dpcheck.chain.weights.rows import ranges
+from dpcheck.explore.runs.lock_step import CERTAIN, NOWHERE, Steps
 from dpcheck.explore.runs.program_points import DRAWS, SHOWN
 from dpcheck.explore.runs.raw_graph import LabelledEdges, RawGraph
 from dpcheck.explore.tails.tails import Tails
-from dpcheck.explore.values.codes import FALSE
-from dpcheck.limits import LimitReached, Limits, too_large
+from dpcheck.limits import Limits, too_large
 from dpcheck.model.expressions import Apply, Const
 from dpcheck.model.program import Assign, Branches, Mechanism, Node, Output, Parametric, Sample
 from dpcheck.records import dataclass, replace
-
-NOWHERE = -1
-"""Stands for what a state does not show."""
 
 
 def with_results_drawn(mechanism: Mechanism) -> Mechanism:
@@ -42,67 +48,231 @@ def with_results_drawn(mechanism: Mechanism) -> Mechanism:
     return replace(mechanism, nodes=tuple(map(drawn, mechanism.nodes)))
 
 
+@dataclass(frozen=True, eq=False)
+class LaterPairs:
+    """Unordered pairs [n, 2] of raw states after an output, sorted: sure ones, and doubtful ones.
+
+    Sure ones differ; doubtful ones are no sure ones, and may be one state twice.
+    """
+
+    sure: IntArray
+    doubtful: IntArray
+
+
 def later_pairs(
     mechanism: Mechanism, raw: RawGraph, pairs: IntArray, tails: Tails | None, limits: Limits
-) -> IntArray:
-    """Return the unordered pairs [n, 2] of different raw states after an output, sorted.
+) -> LaterPairs:
+    """Return the pairs of raw states after an output that are neighbors, or may be.
 
     pairs, [n_pairs, 2]: neighboring inputs. Nothing if the raw graph was explored without labels.
-    Raises `LimitReached` where two runs remember different numbers beyond the window, move them
-    differently, or draw with bounds in one alone: which of their draws are equal is not known then.
-    So it does where an analyst is asked in one of them alone: fixed queries are no steps, and here
-    they are.
+    Raises `LimitReached` where an analyst is asked in one of two runs alone: fixed queries are no
+    steps, and here they are.
     """
     if raw.labelled is None:
-        return np.empty((0, 2), np.int64)
-    steps = _Steps.of(mechanism, raw, raw.labelled)
-    resolved, remembered = _resolved(mechanism, raw, steps), _remembered(mechanism, raw, tails)
-    asked = _asked(mechanism, raw)
-    arrives, is_far = _beyond(raw, raw.labelled, tails)
+        return LaterPairs(*np.empty((2, 0, 2), np.int64))
+    lock_step = _LockStep.of(mechanism, raw, raw.labelled, tails)
     n = raw.stopped + 1
-    seen = np.empty(0, np.int64)
-    frontier = steps.follow(pairs)
-    while len(frontier):
-        limits.check_time(f"{len(seen)} pairs of states compared")
-        limits.check_states(len(seen))
-        keys = without(_keys(frontier, n, steps.is_prior), seen)
+    seen, maybe = np.empty((2, 0), np.int64)
+    frontier = lock_step.going(lock_step.steps.follow(pairs), np.empty((0, 2), np.int64))
+    while len(frontier.sure) or len(frontier.doubtful):
+        limits.check_time(f"{len(seen) + len(maybe)} pairs of states compared")
+        limits.check_states(len(seen) + len(maybe))
+        keys = without(_keys(frontier.sure, n, lock_step.steps.is_prior), seen)
         seen = union(seen, keys)
-        here = np.stack([keys // n, keys % n], axis=1)
-        if _differ(asked, here):
+        others = without(_keys(frontier.doubtful, n, lock_step.may_differ), maybe)
+        others = without(others, seen)
+        maybe = union(maybe, others)
+        frontier = lock_step.after(_pairs(keys, n), _pairs(others, n))
+    sure = _alike(_pairs(seen, n), lock_step.steps.point, lock_step.steps.shown)
+    doubtful = _alike(_pairs(maybe, n), lock_step.steps.point, lock_step.steps.far_shown)
+    if tails is not None:
+        classes = _classes(raw, tails, lock_step.steps.far_shown)
+        doubtful = np.concatenate([_in_classes(doubtful, classes), _without_partner(sure, classes)])
+    keys = without(_keys(doubtful, n, np.ones(n, np.bool_)), seen)
+    return LaterPairs(sure, _pairs(keys, n))
+
+
+def _pairs(keys: IntArray, n: int) -> IntArray:
+    """Return the pairs [n_pairs, 2] of some keys of n states."""
+    return np.stack([keys // n, keys % n], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Going:
+    """Where pairs of states go on: pairs [n, 2] of states, sure ones and doubtful ones."""
+
+    sure: IntArray
+    doubtful: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class _LockStep:
+    """What decides how two runs go on together; all arrays are [n_states], † included.
+
+    remembered: numbers of what is remembered beyond the window, 0 for nothing; asked: of the query
+    whose choice is drawn, else 0; silent: of what is revealed or resolved of far numbers, and by
+    which distribution, else 0; draws_far: how numbers beyond the window are told that are drawn.
+    """
+
+    steps: Steps
+    remembered: IntArray
+    asked: IntArray
+    silent: IntArray
+    draws_far: IntArray
+
+    @staticmethod
+    def of(
+        mechanism: Mechanism, raw: RawGraph, edges: LabelledEdges, tails: Tails | None
+    ) -> _LockStep:
+        nothing = np.zeros(raw.stopped + 1, np.int64)
+        silent = nothing if tails is None else _silent(mechanism, raw, edges, tails)
+        steps = Steps.of(mechanism, raw, edges, silent, tails)
+        return _LockStep(
+            steps,
+            nothing if tails is None else _remembered(raw, tails),
+            _asked(mechanism, raw),
+            np.where(steps.is_sample, silent, 0),
+            nothing if tails is None else _draws_far(mechanism, raw, edges, tails),
+        )
+
+    @property
+    def may_differ(self) -> BoolArray:
+        """Where two runs in one state may go on differently: [n_states]."""
+        differ: BoolArray = self.steps.is_prior | (self.remembered != 0) | (self.silent != 0)
+        return differ
+
+    def after(self, sure: IntArray, doubtful: IntArray) -> _Going:
+        """Return where sure pairs and doubtful ones, each [n, 2], go on."""
+        asked = self.asked
+        if any((asked[here[:, 0]] != asked[here[:, 1]]).any() for here in (sure, doubtful)):
             raise too_large(
                 "a D inside of a path compares runs, and one of them alone makes a query",
                 "a loop with fewer rounds, such as `for i in 1..3`, where every analyst is tried",
             )
-        drawing = here[np.all(steps.is_sample[here], axis=1)]
+        ways = [*self._after_sure(sure), *self._after_doubtful(doubtful)]
+        found = np.concatenate([way.sure for way in ways])
+        return self.going(found, np.concatenate([way.doubtful for way in ways]))
+
+    def going(self, pairs: IntArray, doubtful: IntArray) -> _Going:
+        """Return pairs [n, 2] as sure ones unless they do not remember the same, and others."""
+        is_sure = self.remembered[pairs[:, 0]] == self.remembered[pairs[:, 1]]
+        return _Going(pairs[is_sure], np.concatenate([pairs[~is_sure], doubtful]))
+
+    def _after_sure(self, here: IntArray) -> Iterator[_Going]:
+        """Yield where sure pairs, here[n, 2], go on."""
+        steps, nothing = self.steps, np.empty((0, 2), np.int64)
+        silent = self.silent[here]
+        alone = silent[:, 0] != silent[:, 1]
+        yield _Going(nothing, self._one_alone(here[alone]))
+        drawing = here[~alone & np.all(steps.is_sample[here], axis=1)]
+        is_prior = steps.is_prior[drawing].all(axis=1)
+        yield _Going(*steps.with_any(drawing[is_prior]))
+        drawing = drawing[~is_prior]
+        is_mixed = self._are_mixed(drawing)
+        yield _Going(steps.with_equal(drawing[~is_mixed]), nothing)
+        near = steps.with_equal(drawing[is_mixed], are_near=True)
+        yield _Going(near, steps.with_equal_beyond(drawing[is_mixed]))
         showing = here[np.all(steps.shown[here] != NOWHERE, axis=1)]
         showing = showing[steps.shown[showing[:, 0]] == steps.shown[showing[:, 1]]]
-        going_on = np.concatenate([drawing, showing])  # others have parted
-        if _differ(remembered, going_on) or _differ(resolved, here):
-            raise _different_memories()
-        if (is_far[drawing] & arrives[drawing[:, ::-1]]).any():
-            raise _different_memories()
-        frontier = np.concatenate([steps.joined(drawing), steps.follow(showing)])
-    found: IntArray = np.stack([seen // n, seen % n], axis=1)
-    alike: BoolArray = (steps.shown[found[:, 0]] == steps.shown[found[:, 1]]) & (
-        steps.point[found[:, 0]] == steps.point[found[:, 1]]
-    )
-    later: IntArray = found[alike & (steps.shown[found[:, 0]] != NOWHERE)]
-    return later
+        yield _Going(steps.follow(showing), nothing)
+
+    def _after_doubtful(self, here: IntArray) -> Iterator[_Going]:
+        """Yield where doubtful pairs, here[n, 2], go on."""
+        steps, nothing = self.steps, np.empty((0, 2), np.int64)
+        alone = np.any(self.silent[here] != 0, axis=1)
+        yield _Going(nothing, self._one_alone(here[alone]))
+        drawing = here[~alone & np.all(steps.is_sample[here], axis=1)]
+        is_prior = steps.is_prior[drawing].all(axis=1)
+        yield _Going(nothing, np.concatenate(steps.with_any(drawing[is_prior])))
+        drawing = drawing[~is_prior]
+        may_differ = np.any(self.remembered[drawing] != 0, axis=1) | self._are_mixed(drawing)
+        yield _Going(nothing, steps.with_equal(drawing[~may_differ]))
+        yield _Going(nothing, steps.with_equal_beyond(drawing[may_differ]))
+        showing = here[np.all(steps.shown[here] != NOWHERE, axis=1)]
+        may_be_equal = steps.far_shown[showing[:, 0]] == steps.far_shown[showing[:, 1]]
+        yield _Going(nothing, steps.follow(showing[may_be_equal]))
+
+    def _are_mixed(self, drawing: IntArray) -> BoolArray:
+        """Return whether pairs[n, 2] tell numbers beyond the window in different ways, [n]."""
+        first, second = self.draws_far[drawing[:, 0]], self.draws_far[drawing[:, 1]]
+        mixed: BoolArray = (first != second) & (first != 0) & (second != 0)
+        return mixed
+
+    def _one_alone(self, pairs: IntArray) -> IntArray:
+        """Return where pairs[n, 2] lead when one state goes on that reveals or resolves."""
+        is_second = self.silent[pairs[:, 0]] == 0
+        return self.steps.with_one_alone(np.where(is_second[:, None], pairs[:, ::-1], pairs))
 
 
-def _differ(known: IntArray, pairs: IntArray) -> bool:
-    """Return whether something known of states, [n_states], differs in one of pairs [n, 2]."""
-    return bool((known[pairs[:, 0]] != known[pairs[:, 1]]).any())
+def _alike(pairs: IntArray, point: IntArray, shown: IntArray) -> IntArray:
+    """Return those of pairs[n, 2] where what is shown is equal, and the point."""
+    first, second = pairs[:, 0], pairs[:, 1]
+    is_alike = (shown[first] == shown[second]) & (point[first] == point[second])
+    found: IntArray = pairs[is_alike & (shown[first] != NOWHERE)]
+    return found
 
 
-def _remembered(mechanism: Mechanism, raw: RawGraph, tails: Tails | None) -> IntArray:
+def _classes(raw: RawGraph, tails: Tails, far_shown: IntArray) -> IntArray:
+    """Return numbers of the states [n_states] after outputs, -1 for others.
+
+    States of one number differ in what is known of far numbers alone, by what they were compared
+    with before: they may stand for the same states, which have the neighbors of all of them.
+    """
+    found, n_known = np.full(raw.stopped + 1, NOWHERE), 0
+    for (kind, _), states in raw.cuts.items():
+        if kind != "shown":
+            continue
+        others = set(states.columns).difference(tails.columns, [SHOWN])
+        columns = [states.columns[name] for name in sorted(others)]
+        first, of_row = distinct_rows([far_shown[states.numbers], *columns])
+        found[states.numbers] = of_row + n_known
+        n_known += len(first)
+    return found
+
+
+def _in_classes(pairs: IntArray, classes: IntArray) -> IntArray:
+    """Return all pairs [n, 2] of states whose classes are those of some given pair [n_given, 2]."""
+    members = _members(classes)
+    found = {(a, b) for a, b in classes[pairs].tolist()}
+    return _every_pair([(members[a], members[b]) for a, b in found])
+
+
+def _without_partner(sure: IntArray, classes: IntArray) -> IntArray:
+    """Return states with all of a class where none is its partner, as pairs [n, 2].
+
+    Of their own classes others are partners, in sure pairs [n_sure, 2].
+    """
+    both = np.concatenate([sure, sure[:, ::-1]])
+    sizes = np.bincount(classes[classes >= 0], minlength=1)
+    both = both[np.any(sizes[classes[both]] > 1, axis=1)]
+    partners: dict[tuple[int, int], set[int]] = {}
+    for (own, other), state in zip(classes[both].tolist(), both[:, 0].tolist(), strict=True):
+        partners.setdefault((own, other), set()).add(state)
+    members = _members(classes) if partners else {}
+    lonely = [
+        (np.array(sorted(set(members[own].tolist()) - known), np.int64), members[other])
+        for (own, other), known in partners.items()
+    ]
+    return _every_pair(lonely)
+
+
+def _members(classes: IntArray) -> dict[int, IntArray]:
+    """Return the states of each class."""
+    order = np.argsort(classes, kind="stable")
+    starts = np.flatnonzero(np.diff(classes[order], prepend=NOWHERE - 1))
+    parts = np.split(order, starts[1:])
+    return {int(classes[part[0]]): part for part in parts}
+
+
+def _every_pair(products: Sequence[tuple[IntArray, IntArray]]) -> IntArray:
+    """Return each state of a first part with each of the second one, as pairs [n, 2]."""
+    pairs = [np.stack([np.repeat(a, len(b)), np.tile(b, len(a))], axis=1) for a, b in products]
+    return np.concatenate([np.empty((0, 2), np.int64), *pairs])
+
+
+def _remembered(raw: RawGraph, tails: Tails) -> IntArray:
     """Return [n_raw_states + 1] numbers of what is remembered beyond the window, 0 for nothing."""
     found, n_known = np.zeros(raw.stopped + 1, np.int64), 0
-    if tails is None:
-        return found
-    for node in mechanism.nodes:
-        if isinstance(node, Sample) and node.is_prior and node.target in tails.wide.names:
-            raise _different_memories()
     for states in raw.cuts.values():
         columns = tails.memory(states.columns)
         if not columns:
@@ -114,33 +284,40 @@ def _remembered(mechanism: Mechanism, raw: RawGraph, tails: Tails | None) -> Int
     return found
 
 
-def _beyond(
-    raw: RawGraph, edges: LabelledEdges, tails: Tails | None
-) -> tuple[BoolArray, BoolArray]:
-    """Return which states [n_states], † included, draw numbers without bounds, and other far ones.
+def _draws_far(mechanism: Mechanism, raw: RawGraph, edges: LabelledEdges, tails: Tails) -> IntArray:
+    """Return how numbers beyond the window are told where states draw them, [n_states], else 0.
 
-    Those are beyond the window, too, and may be equal, though they are told by their values.
-    """
-    arrives, is_far = np.zeros((2, raw.stopped + 1), np.bool_)
-    if tails is None:
-        return arrives, is_far
-    for (kind, place), states in raw.cuts.items():
-        if kind == "sample" and place in tails.wide.arriving:
-            arrives[states.numbers] = True
-    is_far[edges.sources[tails.is_beyond(edges.labels)]] = True
-    return arrives, is_far & ~arrives
-
-
-def _resolved(mechanism: Mechanism, raw: RawGraph, steps: _Steps) -> IntArray:
-    """Return numbers [n_states], † included, where gaps beyond the window are resolved, else 0.
-
-    That is no `~` of the program, but equal where it is drawn from one distribution.
+    By their values (1) where they have bounds, as arrivals (2), or as copies (3) of far numbers: of
+    equal numbers told in different ways the labels are not known to be equal.
     """
     found = np.zeros(raw.stopped + 1, np.int64)
+    found[edges.sources[tails.is_beyond(edges.labels)]] = 1
     for (kind, place), states in raw.cuts.items():
-        if kind == "sample" and _is_resolving(mechanism.nodes[place]):
-            drawn = states.columns[DRAWS] + 1
-            found[states.numbers] = np.where(steps.is_sample[states.numbers], drawn, 0)
+        node = mechanism.nodes[place] if kind == "sample" else None
+        if isinstance(node, Sample) and place in tails.wide.arriving:
+            found[states.numbers] = 2
+        elif isinstance(node, Sample) and node.target in tails.wide.names:
+            found[states.numbers] *= 3
+    return found
+
+
+def _silent(mechanism: Mechanism, raw: RawGraph, edges: LabelledEdges, tails: Tails) -> IntArray:
+    """Return numbers [n_states], † included, where far numbers are revealed or resolved, else 0.
+
+    That is no `~` of the program. Two runs do it with equal numbers where the distribution is one
+    and, of what is revealed, the place. Where only one thing can come of it nothing is drawn.
+    """
+    found, names = np.zeros(raw.stopped + 1, np.int64), dict[object, int]()
+    n_ways = np.bincount(edges.sources, minlength=raw.stopped + 1)
+    for (kind, place), states in raw.cuts.items():
+        is_revealing = place in tails.wide.revealing
+        if kind != "sample" or not (is_revealing or _is_resolving(mechanism.nodes[place])):
+            continue
+        drawn, of_row = np.unique(states.columns[DRAWS], return_inverse=True)
+        where = place if is_revealing else None
+        numbers = [names.setdefault((where, each), len(names) + 1) for each in drawn.tolist()]
+        has_ways = n_ways[states.numbers] > 1
+        found[states.numbers] = np.where(has_ways, np.array(numbers, np.int64)[of_row], CERTAIN)
     return found
 
 
@@ -156,132 +333,16 @@ def _asked(mechanism: Mechanism, raw: RawGraph) -> IntArray:
     return found
 
 
-def _different_memories() -> LimitReached:
-    return too_large(
-        "a D inside of a path compares runs that remember different numbers beyond the window",
-        "a policy such as `clamped -20..20`",
-    )
-
-
 def _is_resolving(node: Node) -> bool:
     """Return whether a node draws how far numbers beyond the window are apart."""
     distribution = node.distribution if isinstance(node, Sample) else None
     return isinstance(distribution, Parametric) and distribution.word == "resolve"
 
 
-def _keys(pairs: IntArray, n: int, is_prior: BoolArray) -> IntArray:
+def _keys(pairs: IntArray, n: int, may_differ: BoolArray) -> IntArray:
     """Return one number per unordered pair of states that may part, distinct and sorted.
 
-    Equal states never part but where they draw data, is_prior[n_states].
+    Equal states never part but where two runs may go on differently, may_differ[n_states].
     """
     low, high = pairs.min(axis=1, initial=n), pairs.max(axis=1, initial=NOWHERE)
-    return distinct((low * n + high)[((low != high) | is_prior[low]) & (low > NOWHERE)])
-
-
-@dataclass(frozen=True, eq=False)
-class _Steps:
-    """The labelled edges, sorted; where each state is next at an event.
-
-    is_sample [n], and is_prior [n] where data are drawn; shown [n] the code shown on entering a
-    state (`NOWHERE`: nothing); point [n] the cut point after an output; event [n] the next `~`,
-    output or end after a deterministic state.
-    """
-
-    sources: IntArray
-    labels: IntArray
-    targets: IntArray
-    indptr: IntArray
-    is_sample: BoolArray
-    is_prior: BoolArray
-    shown: IntArray
-    point: IntArray
-    event: IntArray
-
-    @staticmethod
-    def of(mechanism: Mechanism, raw: RawGraph, edges: LabelledEdges) -> _Steps:
-        n = raw.stopped + 1
-        is_sample = np.zeros(n, np.bool_)
-        is_prior = np.zeros(n, np.bool_)
-        is_head = np.zeros(n, np.bool_)
-        shown = np.full(n, NOWHERE, np.int64)
-        point = np.full(n, NOWHERE, np.int64)
-        for k, (cut, states) in enumerate(raw.cuts.items()):
-            is_sample[states.numbers] = cut[0] == "sample"
-            node = mechanism.nodes[cut[1]] if cut[0] == "sample" else None
-            is_prior[states.numbers] = isinstance(node, Sample) and node.is_prior
-            is_head[states.numbers] = cut[0] == "head"
-            if cut[0] == "shown":
-                shown[states.numbers] = _ranks(states.columns[SHOWN])
-                point[states.numbers] = k
-            if node is not None and _is_resolving(node):
-                is_told = np.isin(edges.sources, states.numbers) & (edges.labels == FALSE)
-                is_sample[edges.sources[is_told]] = False  # nothing is beyond
-                is_head[edges.sources[is_told]] = True
-        order = np.lexsort((edges.labels, edges.sources))
-        sources, targets = edges.sources[order], edges.targets[order]
-        following = np.full(n, NOWHERE, np.int64)
-        single = ~is_sample[sources]
-        following[sources[single]] = targets[single]
-        indptr = np.searchsorted(sources, np.arange(n + 1))
-        event = _next_event(following, is_head)
-        labels = edges.labels[order]
-        return _Steps(sources, labels, targets, indptr, is_sample, is_prior, shown, point, event)
-
-    def follow(self, pairs: IntArray) -> IntArray:
-        """Return where deterministic states lead next, pairwise: [n_pairs, 2]."""
-        return self.event[pairs]
-
-    def joined(self, pairs: IntArray) -> IntArray:
-        """Return where pairs[n, 2] of states at a `~` lead: with equal results but of a prior."""
-        of_priors = self.is_prior[pairs].all(axis=1)
-        ways = self._with_equal(pairs[~of_priors]), self._with_any(pairs[of_priors])
-        return np.concatenate(ways)
-
-    def _with_any(self, pairs: IntArray) -> IntArray:
-        """Return where pairs[n, 2] of states lead with any two results."""
-        left, right = pairs[:, 0], pairs[:, 1]
-        first = ranges(self.indptr[left], self.indptr[left + 1] - self.indptr[left])
-        owner = np.repeat(np.arange(len(pairs)), self.indptr[left + 1] - self.indptr[left])
-        n_others = (self.indptr[right + 1] - self.indptr[right])[owner]
-        left_to = self.targets[np.repeat(first, n_others)]
-        right_to = self.targets[ranges(self.indptr[right][owner], n_others)]
-        return np.stack([self._settled(left_to), self._settled(right_to)], axis=1)
-
-    def _with_equal(self, pairs: IntArray) -> IntArray:
-        """Return where pairs[n, 2] of states lead with equal results."""
-        left, right = pairs[:, 0], pairs[:, 1]
-        lengths = self.indptr[left + 1] - self.indptr[left]
-        picked = ranges(self.indptr[left], lengths)
-        other = np.repeat(right, lengths)
-        labels, rank = np.unique(self.labels, return_inverse=True)
-        keys = self.sources * len(labels) + rank
-        wanted = other * len(labels) + rank[picked]
-        place = np.searchsorted(keys, wanted).clip(max=max(len(keys) - 1, 0))
-        hit = keys[place] == wanted if len(keys) else np.zeros(0, np.bool_)
-        left_to, right_to = self.targets[picked[hit]], self.targets[place[hit]]
-        return np.stack([self._settled(left_to), self._settled(right_to)], axis=1)
-
-    def _settled(self, states: IntArray) -> IntArray:
-        """Return the states, with heads of loops replaced by the event after them."""
-        waiting = ~self.is_sample[states] & (self.shown[states] == NOWHERE)
-        return np.where(waiting, self.event[states], states)
-
-
-def _ranks(codes: IntArray) -> IntArray:
-    """Return the codes themselves, which are never `NOWHERE` once shifted to be positive."""
-    return np.where(codes < 0, codes - 1, codes)
-
-
-def _next_event(following: IntArray, is_head: BoolArray) -> IntArray:
-    """Return per deterministic state the first state after it that is no head of a loop.
-
-    Pointers are doubled; a head that still points to a head after log2(n) rounds loops forever.
-    """
-    event = following.copy()
-    for _ in range(len(following).bit_length() + 1):
-        behind = np.flatnonzero((event != NOWHERE) & is_head[event])
-        if not len(behind):
-            return event
-        event[behind] = event[event[behind]]
-    event[is_head[event] & (event != NOWHERE)] = NOWHERE
-    return event
+    return distinct((low * n + high)[((low != high) | may_differ[low]) & (low > NOWHERE)])

@@ -33,8 +33,7 @@ from dpcheck.chain.arrays import marked
 from dpcheck.chain.chain import Gap, IntArray, Order
 from dpcheck.chain.sets import distinct_rows
 from dpcheck.exact import Number, compare, multiply
-from dpcheck.explore.runs.liveness import END, Flow
-from dpcheck.explore.runs.lumped import draws_of, to_come
+from dpcheck.explore.runs.liveness import END, Flow, draws_of, to_come
 from dpcheck.explore.runs.program_points import Cut
 from dpcheck.explore.runs.raw_graph import Discovered
 from dpcheck.explore.tails.laws import Levels
@@ -77,42 +76,52 @@ class Orders:
                 for group, products in enumerate(self._products)
                 if products[point]
                 and state_column(group) in states.columns
-                and self._n_free[group] <= self._n_unmet
+                and self._n_free[group] <= self.n_unmet
             }
             found.update(_orders(states, known, self.tails))
         return found
 
     @property
+    def knows_more(self) -> bool:
+        """Whether laws are known in the window to try next that are not in this one."""
+        return max(self._n_free) > self.n_unmet
+
+    @property
     def wider(self) -> Window | None:
         """The window to try next: one where all orders are known, or a wider one; None for none."""
         window, n_free = self.tails.window, max(self._n_free)
-        more = n_free - self._n_unmet if n_free > 0 else 0
-        keeps_several = not self._are_moved and any(n > 1 for each in self._n_levels for n in each)
+        more = n_free - self.n_unmet if n_free > 0 else 0
+        keeps_several = not self.are_moved and any(n > 1 for each in self.n_levels for n in each)
         if more <= 0 and keeps_several and self._n_states > MANY_STATES:
             return None
         wider = window.wider(more if more > 0 else 3 + (window.high - window.low) // 2)
         return replace(wider, apart=2 * window.apart + 1) if keeps_several else wider
 
     @cached_property
-    def _n_unmet(self) -> int:
+    def n_unmet(self) -> int:
         """How many numbers next to each end of the window are not reached from what numbers meet.
 
         A draw may meet a number from as far as both are moved, and the next draw that one.
         """
         window, met = self.tails.window, self.tails.met
-        points = [point for point, _ in self._going_on]
-        n_draws = max(each[point] or 0 for each in self._n_draws for point in points)
-        moved = self.tails.farthest + max(self._moved[point] or 0 for point in points)
-        return min(window.high - met.high, met.low - window.low) - moved * (n_draws + 1)
+        return min(window.high - met.high, met.low - window.low) - self.n_met_by_moves
 
     @cached_property
-    def _n_draws(self) -> list[list[int | None]]:
+    def n_met_by_moves(self) -> int:
+        """How far numbers may be apart at most that meet as they are moved, one by one."""
+        points = [point for point, _ in self._going_on]
+        n_draws = max((each[point] or 0 for each in self.n_draws for point in points), default=0)
+        moved = max((self.moved[point] or 0 for point in points), default=0)
+        return (self.tails.farthest + moved) * (n_draws + 1)
+
+    @cached_property
+    def n_draws(self) -> list[list[int | None]]:
         """How many draws are to come, by group and node; None for infinitely many."""
         draws = (draws_of(self._flow, self.tails, group) for group in self._groups)
         return [to_come(self._flow, each, 0, lambda n, _: n + 1, max) for each in draws]
 
     @cached_property
-    def _moved(self) -> list[int | None]:
+    def moved(self) -> list[int | None]:
         """How far numbers that stay in variables are moved from a node on, at most; None: ever."""
         moved = self.tails.moved
         return to_come(self._flow, moved, 0, lambda n, k: n + moved[k], max)
@@ -122,7 +131,7 @@ class Orders:
         """The products of ratios to come, by group and node; none where numbers move for ever."""
         every = [_products_to_come(self._flow, self.tails, group) for group in self._groups]
         return [
-            [() if n is None else products for n, products in zip(self._moved, each, strict=True)]
+            [() if n is None else products for n, products in zip(self.moved, each, strict=True)]
             for each in every
         ]
 
@@ -132,24 +141,24 @@ class Orders:
 
         Those of states that have no law, or more than `MAX_FREE`, are left out.
         """
-        most = 1 if self._are_moved else MAX_FREE
+        most = 1 if self.are_moved else MAX_FREE
         needed = [
             [
                 n * len(products[point])
                 for (point, _), n in zip(self._going_on, levels, strict=True)
                 if n <= most
             ]
-            for products, levels in zip(self._products, self._n_levels, strict=True)
+            for products, levels in zip(self._products, self.n_levels, strict=True)
         ]
         return [max((n for n in each if n <= MAX_FREE), default=0) for each in needed]
 
     @property
-    def _are_moved(self) -> bool:
+    def are_moved(self) -> bool:
         """Whether sums of numbers matter: no law of two beyond one cut is known then."""
         return bool(self.tails.farthest or self.tails.moved)
 
     @cached_property
-    def _n_levels(self) -> list[list[int]]:
+    def n_levels(self) -> list[list[int]]:
         """By group, how many different numbers states of each point keep beyond an end, at most."""
         return [
             [_n_levels(states, self.tails, group) for _, states in self._going_on]

@@ -328,11 +328,13 @@ def _of_formula(
     except LimitReached as reached:
         if reached.limit != BETWEEN:
             raise
-        return Outcome(Undecided(BETWEEN, told_bounds(formula, selected, truths)), coverage)
+        return Outcome(
+            Undecided(BETWEEN, told_bounds(formula, selected, truths, OVER_ALL)), coverage
+        )
     if len(failing) == 0:
         return Outcome(Holds(), coverage)
     state = truths.chain.state_text(int(failing[0]))
-    known = told_bounds(formula, failing, truths)
+    known = told_bounds(formula, failing, truths, OVER_ALL)
     example = Counterexample((state,), Phrase.of(formula_text(formula)), (), known)
     return Outcome(Violated(example), coverage)
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from functools import partial
 
 from dpcheck.chain.chain import Chain
 from dpcheck.check.decide import decide, decide_arranged, nothing_asked, selected_states
 from dpcheck.check.formulas.truths import BEYOND, Truths
 from dpcheck.check.values.measures import TOO_FAR, ClaimRejected, Measures
-from dpcheck.check.values.verdicts import Outcome, Undecided
+from dpcheck.check.values.verdicts import Amount, Outcome, Undecided
+from dpcheck.check.values.verdicts import Value as QuantityOf
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.runs import RunMistake
 from dpcheck.exact import Budget, Number, Param
 from dpcheck.explore import Explored, MistakesFound
-from dpcheck.explore.tails.tails import WindowTooSmall
+from dpcheck.explore.tails.tails import Window, WindowTooSmall
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic.claims import Claim, ForAll, QuantityClaim, QuantityValue
 from dpcheck.model.values import Value, value_text
@@ -31,10 +33,13 @@ from dpcheck.records import dataclass, field, replace
 from dpcheck.resolve import ResolvedCheck
 
 MAX_WIDER = 3
-"""How often the window is made wider for formulas inside of a path: first until laws are known.
+"""How often the window is made wider until laws are known, for formulas inside of a path."""
 
-A formula that depends on more than that would with every window.
-"""
+CLOSE = Fraction(1, 10**12)
+"""Bounds of a probability that are no further apart are close enough."""
+
+MANY_PAIRS = 5_000
+"""No wider window is tried for closer bounds where so many states, and pairs of them, are there."""
 
 MAX_WIDENED = 16
 """How often the window of shown numbers is made twice as wide for errors: to 2^16 integers."""
@@ -266,26 +271,72 @@ def _told_in_kinds(
 
 
 def _decided_with_memory(ready: Ready, limits: Limits) -> tuple[Outcome, Ready]:
-    """Return the outcome, in a window beyond which it is the same for all hidden numbers."""
-    check, explorations = ready.check, ready.explorations
+    """Return the outcome, in a window beyond which it is the same for all hidden numbers.
+
+    Where no window knows enough, by bounds: these are closer with every window, as runs come less
+    and less often beyond it.
+    """
+    check, explorations, best = ready.check, ready.explorations, None
     for n_tried in range(MAX_WIDENED + 1):
-        ready = without_kinds(ready)
+        window: Window | None
         try:
+            ready = without_kinds(
+                ready if n_tried == 0 else made_ready(check, explorations, limits)
+            )
             outcome = _decided_on(ready, check.claim, limits)
         except WindowTooSmall as found:
-            explorations.widen(check, found.window)
+            window = found.window
+        except LimitReached:
+            if best is None:
+                raise
+            return best
         else:
             limit = outcome.verdict.limit if isinstance(outcome.verdict, Undecided) else None
-            window, orders = ready.explored.window, ready.explored.orders
-            wider = None if orders is None or n_tried >= MAX_WIDER else orders.wider
-            if limit == TOO_FAR and window is not None and n_tried < MAX_WIDENED:
-                explorations.widen(check, window.widened())
-            elif limit == BEYOND and wider is not None:
-                explorations.widen(check, wider)
+            if limit == BEYOND:
+                best = _within_bounds(ready, limits)
+                window = _closer_window(*best, n_tried)
+            elif limit == TOO_FAR and ready.explored.window is not None:
+                window = ready.explored.window.widened()
             else:
-                return outcome, ready
-        ready = made_ready(check, explorations, limits)
-    raise LimitReached(TOO_FAR)
+                return (outcome, ready) if limit is None or best is None else best
+        if window is None:
+            break
+        explorations.widen(check, window)
+    if best is None:
+        raise LimitReached(TOO_FAR)
+    return best
+
+
+def _within_bounds(ready: Ready, limits: Limits) -> tuple[Outcome, Ready]:
+    """Return the outcome by bounds of what depends on how far beyond the window numbers are."""
+    ready = replace(ready, truths=ready.truths.telling_bounds())
+    return _decided_on(ready, ready.check.claim, limits), ready
+
+
+def _closer_window(outcome: Outcome, ready: Ready, n_tried: int) -> Window | None:
+    """Return a window that knows more than what an outcome by bounds tells, None for none."""
+    orders = ready.explored.orders
+    if orders is None or not (
+        _is_wide(outcome, ready) or (orders.knows_more and n_tried < MAX_WIDER)
+    ):
+        return None
+    return orders.wider
+
+
+def _is_wide(outcome: Outcome, ready: Ready) -> bool:
+    """Return whether an outcome by bounds leaves something open that a wider window may tell.
+
+    None is tried where the states and pairs of this one are many.
+    """
+    relation = ready.chain.neighbors
+    if ready.chain.n_states + len(relation.later) + len(relation.doubtful) > MANY_PAIRS:
+        return False
+    match outcome.verdict:
+        case Undecided():
+            return True
+        case QuantityOf(amount=Amount(enclosure=(low, high))):
+            return Fraction(high) - Fraction(low) > CLOSE
+    return False
 
 
 def without_kinds(ready: Ready) -> Ready:

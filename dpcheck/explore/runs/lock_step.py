@@ -1,0 +1,213 @@
+"""The steps of single runs, where each state is next and by which results, and of two at a time.
+
+Results are told by codes. Those of numbers beyond the window say what is known of them, a level or
+a cell, so that equal numbers may have different codes where runs know different things.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from dpcheck.chain.chain import BoolArray, IntArray
+from dpcheck.chain.weights.rows import ranges
+from dpcheck.explore.runs.program_points import SHOWN
+from dpcheck.explore.runs.raw_graph import LabelledEdges, RawGraph
+from dpcheck.explore.tails.tails import FIRST_ARRIVAL, Tails
+from dpcheck.model.program import Mechanism, Sample
+from dpcheck.model.values import ArrayValue, Beyond, Value, value_key
+from dpcheck.records import dataclass
+
+NOWHERE = -1
+"""Stands for what a state does not show."""
+
+CERTAIN = -1
+"""Stands for what is revealed or resolved with certainty."""
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """The labelled edges, sorted by sources and labels, as keys; and where each state is next.
+
+    is_sample [n], and is_prior [n] where data are drawn; shown [n] the code shown on entering a
+    state (`NOWHERE`: nothing), and far_shown [n] what is left of it where numbers beyond one end of
+    the window are all alike; point [n] the cut point after an output; event [n] the next `~`,
+    output or end after a deterministic state. far_labels [n_edges] are to labels as far_shown is to
+    shown; is_far [n_edges] where these are beyond.
+    """
+
+    keys: IntArray
+    labels: IntArray
+    far_labels: IntArray
+    is_far: BoolArray
+    targets: IntArray
+    indptr: IntArray
+    is_sample: BoolArray
+    is_prior: BoolArray
+    shown: IntArray
+    far_shown: IntArray
+    point: IntArray
+    event: IntArray
+
+    @staticmethod
+    def of(
+        mechanism: Mechanism,
+        raw: RawGraph,
+        edges: LabelledEdges,
+        silent: IntArray,
+        tails: Tails | None,
+    ) -> Steps:
+        """Return the steps of a raw graph, where what is silent, [n_states], is no `~`."""
+        n = raw.stopped + 1
+        is_sample = np.zeros(n, np.bool_)
+        is_prior = np.zeros(n, np.bool_)
+        is_head = np.zeros(n, np.bool_)
+        shown, far_shown = np.full((2, n), NOWHERE, np.int64)
+        point = np.full(n, NOWHERE, np.int64)
+        for k, (cut, states) in enumerate(raw.cuts.items()):
+            is_sample[states.numbers] = cut[0] == "sample"
+            node = mechanism.nodes[cut[1]] if cut[0] == "sample" else None
+            is_prior[states.numbers] = isinstance(node, Sample) and node.is_prior
+            is_head[states.numbers] = cut[0] == "head"
+            if cut[0] == "shown":
+                codes = states.columns[SHOWN]
+                shown[states.numbers] = _ranks(codes)
+                far_shown[states.numbers] = _ranks(far_alike(codes, tails)[0])
+                point[states.numbers] = k
+        is_sample[silent == CERTAIN] = False
+        is_head[silent == CERTAIN] = True
+        order = np.lexsort((edges.labels, edges.sources))
+        sources, targets = edges.sources[order], edges.targets[order]
+        following = np.full(n, NOWHERE, np.int64)
+        single = ~is_sample[sources]
+        following[sources[single]] = targets[single]
+        indptr = np.searchsorted(sources, np.arange(n + 1))
+        event = _next_event(following, is_head)
+        far_labels, is_far = far_alike(edges.labels[order], tails)
+        _, labels = np.unique(edges.labels[order], return_inverse=True)
+        keys = sources * (int(labels.max(initial=0)) + 1) + labels
+        return Steps(
+            *(keys, labels, far_labels, is_far, targets, indptr),
+            *(is_sample, is_prior, shown, far_shown, point, event),
+        )
+
+    def follow(self, pairs: IntArray) -> IntArray:
+        """Return where deterministic states lead next, pairwise: [n_pairs, 2]."""
+        return self.event[pairs]
+
+    def with_any(self, pairs: IntArray) -> tuple[IntArray, IntArray]:
+        """Return where pairs[n, 2] of states at a `~` lead with any two results.
+
+        With two that are in the window first, then with others.
+        """
+        left, right = self._any_edges(pairs)
+        are_near = ~(self.is_far[left] | self.is_far[right])
+        near, others = ((left[rows], right[rows]) for rows in (are_near, ~are_near))
+        return self._both(*near), self._both(*others)
+
+    def with_equal_beyond(self, pairs: IntArray) -> IntArray:
+        """Return where pairs[n, 2] of states at a `~` lead with results that may be equal.
+
+        These are any two beyond one end of the window.
+        """
+        left, right = self._any_edges(pairs)
+        may_be_equal = self.far_labels[left] == self.far_labels[right]
+        return self._both(left[may_be_equal], right[may_be_equal])
+
+    def with_one_alone(self, pairs: IntArray) -> IntArray:
+        """Return where pairs[n, 2] lead when the first state goes on with any result."""
+        lengths = self.indptr[pairs[:, 0] + 1] - self.indptr[pairs[:, 0]]
+        edges = ranges(self.indptr[pairs[:, 0]], lengths)
+        others = np.repeat(pairs[:, 1], lengths)
+        return np.stack([self._settled(self.targets[edges]), others], axis=1)
+
+    def _any_edges(self, pairs: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the edges of both states of pairs[n, 2], each with each, [n_ways]."""
+        left, right = pairs[:, 0], pairs[:, 1]
+        n_left, n_right = (self.indptr[s + 1] - self.indptr[s] for s in (left, right))
+        first = ranges(self.indptr[left], n_left)
+        owner = np.repeat(np.arange(len(pairs)), n_left)
+        n_others = n_right[owner]
+        return np.repeat(first, n_others), ranges(self.indptr[right][owner], n_others)
+
+    def _both(self, left: IntArray, right: IntArray) -> IntArray:
+        """Return where two edges lead, pairwise: [n_edges, 2]."""
+        ends = [self._settled(self.targets[edges]) for edges in (left, right)]
+        return np.stack(ends, axis=1)
+
+    def with_equal(self, pairs: IntArray, *, are_near: bool = False) -> IntArray:
+        """Return where pairs[n, 2] of states at a `~` lead with equal results.
+
+        are_near: of these only which are not beyond the window.
+        """
+        left, right = pairs[:, 0], pairs[:, 1]
+        lengths = self.indptr[left + 1] - self.indptr[left]
+        picked = ranges(self.indptr[left], lengths)
+        other = np.repeat(right, lengths)
+        if are_near:
+            is_near = ~self.is_far[picked]
+            picked, other = picked[is_near], other[is_near]
+        n_labels, keys = int(self.labels.max(initial=0)) + 1, self.keys
+        wanted = other * n_labels + self.labels[picked]
+        place = np.searchsorted(keys, wanted).clip(max=max(len(keys) - 1, 0))
+        hit = keys[place] == wanted if len(keys) else np.zeros(0, np.bool_)
+        return self._both(picked[hit], place[hit])
+
+    def _settled(self, states: IntArray) -> IntArray:
+        """Return the states, with heads of loops replaced by the event after them."""
+        waiting = ~self.is_sample[states] & (self.shown[states] == NOWHERE)
+        return np.where(waiting, self.event[states], states)
+
+
+def _ranks(codes: IntArray) -> IntArray:
+    """Return the codes themselves, which are never `NOWHERE` once shifted to be positive."""
+    return np.where(codes < 0, codes - 1, codes)
+
+
+def far_alike(codes: IntArray, tails: Tails | None) -> tuple[IntArray, BoolArray]:
+    """Return the least code of those that may be equal to each, and if that is for being far.
+
+    Both are [n_codes]: any two numbers beyond one end of the window may be equal.
+    """
+    if tails is None:
+        return codes, np.zeros_like(codes, np.bool_)
+    distinct_codes, of_row = np.unique(codes, return_inverse=True)
+    values = [  # what is resolved are no values
+        code if code >= FIRST_ARRIVAL else _with_ends(tails.table.value(code), tails)
+        for code in distinct_codes.tolist()
+    ]
+    least: dict[Hashable, int] = {}
+    for value, code in zip(values, distinct_codes.tolist(), strict=True):
+        least.setdefault(value, code)
+    is_far = np.array([isinstance(value, Beyond) for value in values], np.bool_)
+    return np.array([least[value] for value in values], np.int64)[of_row], is_far[of_row]
+
+
+def _with_ends(value: Value, tails: Tails) -> Hashable:
+    """Return what is left of a value where all numbers beyond one end are alike."""
+    window = tails.window
+    match value:
+        case Beyond(is_above=is_above):
+            return Beyond(is_above, 0)
+        case int() if not isinstance(value, bool) and not window.low <= value <= window.high:
+            return Beyond(value > window.high, 0)
+        case ArrayValue(items=items) | (tuple() as items):
+            return tuple(_with_ends(item, tails) for item in items)
+        case _:
+            return value_key(value)
+
+
+def _next_event(following: IntArray, is_head: BoolArray) -> IntArray:
+    """Return per deterministic state the first state after it that is no head of a loop.
+
+    Pointers are doubled; a head that still points to a head after log2(n) rounds loops forever.
+    """
+    event = following.copy()
+    for _ in range(len(following).bit_length() + 1):
+        behind = np.flatnonzero((event != NOWHERE) & is_head[event])
+        if not len(behind):
+            return event
+        event[behind] = event[event[behind]]
+    event[is_head[event] & (event != NOWHERE)] = NOWHERE
+    return event
