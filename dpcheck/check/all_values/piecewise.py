@@ -51,6 +51,8 @@ def joined_pieces(pieces: Sequence[Piece], name: str, at_roots: AtRoots) -> list
 
 def _as_one(left: Piece, right: Piece, name: str, at_roots: AtRoots) -> Piece | None:
     """Return two pieces that meet as one, None where they are two."""
+    if left.most is not None or right.most is not None:
+        return None
     low, high = left.interval, right.interval
     end = replace(low.high, is_open=False)
     if end != replace(high.low, is_open=False) or (low.high.is_open and high.low.is_open):

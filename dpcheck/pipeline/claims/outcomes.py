@@ -151,6 +151,7 @@ def _for_all_values(
 def _at_once(ready: Ready, for_all: ForAll, single: _SingleValues, limits: Limits) -> Outcome:
     """Return the outcome of a claim about all values, from a chain of rows that depend on them."""
     from dpcheck.check.all_values.decide import NOT_SHOWN, decide_for_all
+    from dpcheck.check.all_values.parts import joined_outcome, parts_of
     from dpcheck.check.arrangements import at_distance
 
     check = ready.check
@@ -166,7 +167,12 @@ def _at_once(ready: Ready, for_all: ForAll, single: _SingleValues, limits: Limit
             limits=limits,
         )
 
-    if told_in_kinds(ready.sources, check.claim):
+    shown = told_in_kinds(ready.sources, check.claim)
+    if shown:
+        parts = parts_of(for_all, [ratio for source in shown for ratio in source.window.ratios])
+        if parts:
+            outcomes = [single.outcome(check.claim, part) for part in parts]
+            return joined_outcome(check.claim, for_all, parts, outcomes)
         return _told_in_kinds(ready, decide_on, limits)[0]
     outcome = decide_on(ready, check.claim)
     verdict = outcome.verdict
@@ -196,7 +202,9 @@ class _SingleValues:
                 one = one.asking(claim)
             if isinstance(value, Param):
                 assert one.check.for_all is not None, "it still depends on it"
-                return _at_once(one, one.check.for_all, self, self.limits)
+                check = replace(one.check, chosen=self.check.chosen)
+                inner = _SingleValues(check, self.limits, self.asked)
+                return _at_once(one, one.check.for_all, inner, self.limits)
             outcome, ready = decided(one, self.limits)
             if is_whole:
                 self.asked[value] = ready
