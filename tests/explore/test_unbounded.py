@@ -1160,10 +1160,10 @@ check largest(r = 4/5): epsilon = ln(29/25)
 
 
 def test_kinds_that_are_negative_for_some_ratios_decide_nothing():
-    """Which of two ratios is the larger one depends on the value of the parameter."""
+    """Which of two ratios is the larger one changes at an irrational value of the parameter."""
     text = """
 param alpha in (0, 1)
-mechanism m(r = alpha) {
+mechanism m(r = alpha^2) {
   input q[1..2] in 0..1
   adjacent l1(q, q') <= 1
   a ~ geometric(q[1], r) unbounded
