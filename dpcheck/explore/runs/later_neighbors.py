@@ -32,6 +32,9 @@ from dpcheck.model.expressions import Apply, Const
 from dpcheck.model.program import Assign, Branches, Mechanism, Node, Output, Parametric, Sample
 from dpcheck.records import dataclass, replace
 
+COPIES = 3
+"""Stands for draws of far numbers that are remembered, told by their levels."""
+
 
 def with_results_drawn(mechanism: Mechanism) -> Mechanism:
     """Return the same runs, where the results of sampled mechanisms are drawn with certainty.
@@ -83,12 +86,12 @@ def later_pairs(
         others = without(others, seen)
         maybe = union(maybe, others)
         frontier = lock_step.after(_pairs(keys, n), _pairs(others, n))
-    sure = _alike(_pairs(seen, n), lock_step.steps.point, lock_step.steps.shown)
-    doubtful = _alike(_pairs(maybe, n), lock_step.steps.point, lock_step.steps.far_shown)
+    sure, doubtful = lock_step.neighbors(_pairs(seen, n), _pairs(maybe, n))
     if tails is not None:
         classes = _classes(raw, tails, lock_step.steps.far_shown)
         doubtful = np.concatenate([_in_classes(doubtful, classes), _without_partner(sure, classes)])
-    keys = without(_keys(doubtful, n, np.ones(n, np.bool_)), seen)
+    every = np.ones(n, np.bool_)
+    keys = without(_keys(doubtful, n, every), _keys(sure, n, every))
     return LaterPairs(sure, _pairs(keys, n))
 
 
@@ -126,13 +129,14 @@ class _LockStep:
     ) -> _LockStep:
         nothing = np.zeros(raw.stopped + 1, np.int64)
         silent = nothing if tails is None else _silent(mechanism, raw, edges, tails)
-        steps = Steps.of(mechanism, raw, edges, silent, tails)
+        draws_far = nothing if tails is None else _draws_far(mechanism, raw, edges, tails)
+        steps = Steps.of(mechanism, raw, edges, silent, draws_far == COPIES, tails)
         return _LockStep(
             steps,
             nothing if tails is None else _remembered(raw, tails),
             _asked(mechanism, raw),
             np.where(steps.is_sample, silent, 0),
-            nothing if tails is None else _draws_far(mechanism, raw, edges, tails),
+            draws_far,
         )
 
     @property
@@ -173,8 +177,8 @@ class _LockStep:
         near = steps.with_equal(drawing[is_mixed], are_near=True)
         yield _Going(near, steps.with_equal_beyond(drawing[is_mixed]))
         showing = here[np.all(steps.shown[here] != NOWHERE, axis=1)]
-        showing = showing[steps.shown[showing[:, 0]] == steps.shown[showing[:, 1]]]
-        yield _Going(steps.follow(showing), nothing)
+        surely, possibly = (steps.follow(showing[rows]) for rows in steps.shows_equal(showing))
+        yield _Going(surely, possibly)
 
     def _after_doubtful(self, here: IntArray) -> Iterator[_Going]:
         """Yield where doubtful pairs, here[n, 2], go on."""
@@ -189,8 +193,21 @@ class _LockStep:
         yield _Going(nothing, steps.with_equal(drawing[~may_differ]))
         yield _Going(nothing, steps.with_equal_beyond(drawing[may_differ]))
         showing = here[np.all(steps.shown[here] != NOWHERE, axis=1)]
-        may_be_equal = steps.far_shown[showing[:, 0]] == steps.far_shown[showing[:, 1]]
-        yield _Going(nothing, steps.follow(showing[may_be_equal]))
+        surely, possibly = steps.shows_equal(showing)
+        yield _Going(nothing, steps.follow(showing[surely | possibly]))
+
+    def neighbors(self, sure: IntArray, doubtful: IntArray) -> tuple[IntArray, IntArray]:
+        """Return those of pairs, each [n, 2], that are after equal outputs at one point.
+
+        Sure ones first, and doubtful ones.
+        """
+        point, steps = self.steps.point, self.steps
+        sure, doubtful = (
+            pairs[point[pairs[:, 0]] == point[pairs[:, 1]]] for pairs in (sure, doubtful)
+        )
+        equal, perhaps = (sure[rows] for rows in steps.shows_equal(sure))
+        others = [doubtful[rows] for rows in steps.shows_equal(doubtful)]
+        return equal, np.concatenate([perhaps, *others])
 
     def _are_mixed(self, drawing: IntArray) -> BoolArray:
         """Return whether pairs[n, 2] tell numbers beyond the window in different ways, [n]."""
@@ -202,14 +219,6 @@ class _LockStep:
         """Return where pairs[n, 2] lead when one state goes on that reveals or resolves."""
         is_second = self.silent[pairs[:, 0]] == 0
         return self.steps.with_one_alone(np.where(is_second[:, None], pairs[:, ::-1], pairs))
-
-
-def _alike(pairs: IntArray, point: IntArray, shown: IntArray) -> IntArray:
-    """Return those of pairs[n, 2] where what is shown is equal, and the point."""
-    first, second = pairs[:, 0], pairs[:, 1]
-    is_alike = (shown[first] == shown[second]) & (point[first] == point[second])
-    found: IntArray = pairs[is_alike & (shown[first] != NOWHERE)]
-    return found
 
 
 def _classes(raw: RawGraph, tails: Tails, far_shown: IntArray) -> IntArray:
@@ -287,7 +296,7 @@ def _remembered(raw: RawGraph, tails: Tails) -> IntArray:
 def _draws_far(mechanism: Mechanism, raw: RawGraph, edges: LabelledEdges, tails: Tails) -> IntArray:
     """Return how numbers beyond the window are told where states draw them, [n_states], else 0.
 
-    By their values (1) where they have bounds, as arrivals (2), or as copies (3) of far numbers: of
+    By their values (1) where they have bounds, as arrivals (2), or as `COPIES` of far numbers: of
     equal numbers told in different ways the labels are not known to be equal.
     """
     found = np.zeros(raw.stopped + 1, np.int64)
@@ -297,7 +306,7 @@ def _draws_far(mechanism: Mechanism, raw: RawGraph, edges: LabelledEdges, tails:
         if isinstance(node, Sample) and place in tails.wide.arriving:
             found[states.numbers] = 2
         elif isinstance(node, Sample) and node.target in tails.wide.names:
-            found[states.numbers] *= 3
+            found[states.numbers] *= COPIES
     return found
 
 

@@ -32,21 +32,24 @@ class Steps:
 
     is_sample [n], and is_prior [n] where data are drawn; shown [n] the code shown on entering a
     state (`NOWHERE`: nothing), and far_shown [n] what is left of it where numbers beyond one end of
-    the window are all alike; point [n] the cut point after an output; event [n] the next `~`,
-    output or end after a deterministic state. far_labels [n_edges] are to labels as far_shown is to
-    shown; is_far [n_edges] where these are beyond.
+    the window are all alike; is_vague [n] where it stands for several numbers; point [n] the cut
+    point after an output; event [n] the next `~`, output or end after a deterministic state.
+    far_labels and are_vague [n_edges] are the same for labels; is_far [n_edges] where these are
+    beyond the window.
     """
 
     keys: IntArray
     labels: IntArray
     far_labels: IntArray
     is_far: BoolArray
+    are_vague: BoolArray
     targets: IntArray
     indptr: IntArray
     is_sample: BoolArray
     is_prior: BoolArray
     shown: IntArray
     far_shown: IntArray
+    is_vague: BoolArray
     point: IntArray
     event: IntArray
 
@@ -56,13 +59,17 @@ class Steps:
         raw: RawGraph,
         edges: LabelledEdges,
         silent: IntArray,
+        copies: BoolArray,
         tails: Tails | None,
     ) -> Steps:
-        """Return the steps of a raw graph, where what is silent, [n_states], is no `~`."""
+        """Return the steps of a raw graph, where what is silent, [n_states], is no `~`.
+
+        copies [n_states]: where copies of far numbers are drawn, told by their levels.
+        """
         n = raw.stopped + 1
         is_sample = np.zeros(n, np.bool_)
         is_prior = np.zeros(n, np.bool_)
-        is_head = np.zeros(n, np.bool_)
+        is_head, is_vague = np.zeros((2, n), np.bool_)
         shown, far_shown = np.full((2, n), NOWHERE, np.int64)
         point = np.full(n, NOWHERE, np.int64)
         for k, (cut, states) in enumerate(raw.cuts.items()):
@@ -73,7 +80,8 @@ class Steps:
             if cut[0] == "shown":
                 codes = states.columns[SHOWN]
                 shown[states.numbers] = _ranks(codes)
-                far_shown[states.numbers] = _ranks(far_alike(codes, tails)[0])
+                alike, _, is_vague[states.numbers] = far_alike(codes, tails)
+                far_shown[states.numbers] = _ranks(alike)
                 point[states.numbers] = k
         is_sample[silent == CERTAIN] = False
         is_head[silent == CERTAIN] = True
@@ -84,12 +92,24 @@ class Steps:
         following[sources[single]] = targets[single]
         indptr = np.searchsorted(sources, np.arange(n + 1))
         event = _next_event(following, is_head)
-        far_labels, is_far = far_alike(edges.labels[order], tails)
+        far_labels, is_far, are_vague = far_alike(edges.labels[order], tails)
         _, labels = np.unique(edges.labels[order], return_inverse=True)
         keys = sources * (int(labels.max(initial=0)) + 1) + labels
         return Steps(
-            *(keys, labels, far_labels, is_far, targets, indptr),
-            *(is_sample, is_prior, shown, far_shown, point, event),
+            keys,
+            labels,
+            far_labels,
+            is_far,
+            are_vague | (is_far & copies[sources]),
+            targets,
+            indptr,
+            is_sample,
+            is_prior,
+            shown,
+            far_shown,
+            is_vague,
+            point,
+            event,
         )
 
     def follow(self, pairs: IntArray) -> IntArray:
@@ -109,11 +129,20 @@ class Steps:
     def with_equal_beyond(self, pairs: IntArray) -> IntArray:
         """Return where pairs[n, 2] of states at a `~` lead with results that may be equal.
 
-        These are any two beyond one end of the window.
+        These are any two beyond one end of the window, one of which stands for several.
         """
         left, right = self._any_edges(pairs)
-        may_be_equal = self.far_labels[left] == self.far_labels[right]
+        is_vague = self.are_vague[left] | self.are_vague[right]
+        may_be_equal = is_vague & (self.far_labels[left] == self.far_labels[right])
+        may_be_equal |= self.labels[left] == self.labels[right]
         return self._both(left[may_be_equal], right[may_be_equal])
+
+    def shows_equal(self, pairs: IntArray) -> tuple[BoolArray, BoolArray]:
+        """Return where pairs[n, 2] surely show equal values, and where they may if not so, [n]."""
+        shown, far = self.shown[pairs], self.far_shown[pairs]
+        surely: BoolArray = (shown[:, 0] == shown[:, 1]) & (shown[:, 0] != NOWHERE)
+        possibly: BoolArray = (far[:, 0] == far[:, 1]) & self.is_vague[pairs].any(axis=1)
+        return surely, possibly & ~surely
 
     def with_one_alone(self, pairs: IntArray) -> IntArray:
         """Return where pairs[n, 2] lead when the first state goes on with any result."""
@@ -165,23 +194,39 @@ def _ranks(codes: IntArray) -> IntArray:
     return np.where(codes < 0, codes - 1, codes)
 
 
-def far_alike(codes: IntArray, tails: Tails | None) -> tuple[IntArray, BoolArray]:
-    """Return the least code of those that may be equal to each, and if that is for being far.
+def far_alike(codes: IntArray, tails: Tails | None) -> tuple[IntArray, BoolArray, BoolArray]:
+    """Return what codes may be equal to, as the least of these codes, each [n_codes].
 
-    Both are [n_codes]: any two numbers beyond one end of the window may be equal.
+    And which are beyond the window, and which are vague: these may be any beyond one end of it.
     """
     if tails is None:
-        return codes, np.zeros_like(codes, np.bool_)
+        return codes, *np.zeros((2, len(codes)), np.bool_)
     distinct_codes, of_row = np.unique(codes, return_inverse=True)
     values = [  # what is resolved are no values
-        code if code >= FIRST_ARRIVAL else _with_ends(tails.table.value(code), tails)
+        code if code >= FIRST_ARRIVAL else tails.table.value(code)
         for code in distinct_codes.tolist()
     ]
+    ends = [_with_ends(value, tails) for value in values]
     least: dict[Hashable, int] = {}
-    for value, code in zip(values, distinct_codes.tolist(), strict=True):
-        least.setdefault(value, code)
-    is_far = np.array([isinstance(value, Beyond) for value in values], np.bool_)
-    return np.array([least[value] for value in values], np.int64)[of_row], is_far[of_row]
+    for end, code in zip(ends, distinct_codes.tolist(), strict=True):
+        least.setdefault(end, code)
+    alike = np.array([least[end] for end in ends], np.int64)
+    is_far = np.array([isinstance(end, Beyond) for end in ends], np.bool_)
+    is_vague = np.array([_is_vague(value) for value in values], np.bool_)
+    alone = ~np.isin(alike, alike[is_vague])
+    alike[alone] = distinct_codes[alone]
+    return alike[of_row], is_far[of_row], is_vague[of_row]
+
+
+def _is_vague(value: Value) -> bool:
+    """Return whether a value stands for several."""
+    match value:
+        case Beyond():
+            return True
+        case ArrayValue(items=items) | (tuple() as items):
+            return any(map(_is_vague, items))
+        case _:
+            return False
 
 
 def _with_ends(value: Value, tails: Tails) -> Hashable:
