@@ -241,7 +241,7 @@ def _undecided_beyond(formula: StateFormula, asked: Asked) -> Outcome:
     """
     if not asked.truths.tells_bounds:
         raise LimitReached(BEYOND)
-    from dpcheck.check.formulas.over_analysts import told_bounds
+    from dpcheck.check.formulas.told import told_bounds
 
     return Outcome(
         Undecided(BEYOND, told_bounds(formula, asked.selected, asked.truths)), asked.coverage

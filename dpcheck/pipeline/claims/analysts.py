@@ -17,13 +17,8 @@ from typing import Final
 
 from dpcheck.chain.chain import IntArray
 from dpcheck.check.decide import selected_states
-from dpcheck.check.formulas.over_analysts import (
-    BETWEEN,
-    OVER_ALL,
-    TruthsOverAnalysts,
-    hull,
-    told_bounds,
-)
+from dpcheck.check.formulas.over_analysts import BETWEEN, OVER_ALL, TruthsOverAnalysts
+from dpcheck.check.formulas.told import hull, told_bounds
 from dpcheck.check.quantities.between import between_outcomes
 from dpcheck.check.quantities.endless_claims import FEWEST_DIGITS
 from dpcheck.check.quantities.expectations import extreme_means
