@@ -51,6 +51,16 @@ page is written by `docs/generate_library.py` from the files; do not edit it.
 
 A claim stands here once for all parameters it is checked with. *holds* and *violated, as claimed*
 are exact, for all inputs of the box that the model declares: see *Limits*.
+
+Mechanisms that the literature states with noise on all integers, or on ℝ, are here twice: with
+noise that is clamped, as programs have it, and with noise on all integers, `unbounded_...` beside
+it, where the published number is claimed. `noisy_count(noise = noise_unbounded)` and
+`unbounded_geometric` (of `std.truncated_geometric`) are such forms as well. Totals of noisy numbers
+are sums of numbers without bounds, which are not computed: `unbounded_prefix_sum` and
+`unbounded_smart_sum` show the numbers that the totals are made of, which tells as much. Three have
+no form without bounds: `sparse_vector_with_gap` shows the difference of two such numbers;
+`staircase` has noise that is not geometric, and only clamps what it shows; on the circle of
+`noisy_count_on_circle` there is none. The discrete Gaussian has no exact weights on all integers.
 """
 
 Results = Sequence[Mapping[str, Any]]

@@ -63,6 +63,17 @@ def test_a_library_file_declares_its_mechanism_and_makes_no_claims(path):
     assert path.stem in {item.name.name for item in result.model.items}
 
 
+def test_every_library_mechanism_with_clamped_noise_has_a_form_on_all_integers():
+    text = "\n".join(re.sub(r"#.*", "", path.read_text("utf-8")) for path in LIBRARY)
+    bodies = dict(re.findall(r"(?ms)^mechanism (\w+)(.*?)^}", text))
+    clamped = {name for name, body in bodies.items() if "clamped" in body}
+    assert len(clamped) > 30
+    unbounded = {name for name, body in bodies.items() if " unbounded" in body}
+    forms = {name.removeprefix("unbounded_") for name in unbounded}
+    # `noise_unbounded`, `unbounded_geometric`; a difference of two numbers without bounds has none.
+    assert clamped - forms == {"noisy_count", "truncated_geometric", "sparse_vector_with_gap"}
+
+
 @pytest.mark.parametrize("path", LIBRARY, ids=lambda path: path.stem)
 def test_a_model_imports_every_library(path):
     imports = [text for model in MODELS for text in model.read_text("utf-8").split("\n")]
