@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import ways
+from benchmarks import dipc, ways
 from benchmarks.instances import Instance, Valuation
 from benchmarks.job import TOOLS, write_models
 from benchmarks.suite import SMALL, SUITE
@@ -133,6 +133,19 @@ def test_the_smallest_jobs_hold_without_other_tools() -> None:
     for make in SMALL.values():
         instance = make()
         assert set(verdicts(check_text(instance.dpm))) <= {"holds", "value"}, instance.name
+
+
+def test_the_rows_beside_dipc_are_the_claims_of_its_model() -> None:
+    report = check_text(dipc.MODEL.read_text("utf-8"))
+    assert all(result["ok"] for result in report["results"])
+    page = dipc.MODEL.with_name("README.md").read_text("utf-8")
+    table = page.partition(dipc.HEAD)[2].partition("\n\n")[0]
+    rows = [line.split(" | ") for line in table.splitlines()]
+    made = [dipc.row(result, 0).split(" | ") for result in report["results"]]
+    seconds = 7
+    assert [row[:seconds] + row[seconds + 1 :] for row in rows] == [
+        [*row[:seconds], *row[seconds + 1 : -1], row[-1].removesuffix("\n")] for row in made
+    ]
 
 
 def test_a_table_is_replaced_and_nothing_else(tmp_path: Path) -> None:
