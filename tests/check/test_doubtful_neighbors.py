@@ -90,6 +90,29 @@ compute m at x = 0: P=? [ X D{{0}} [ X output = true ] ]
     assert result["value"]["exact"] == str(expected)
 
 
+@pytest.mark.parametrize(
+    ("shows", "expected"),
+    [
+        ("y ~ NOISE  if x = 0 { output y } else { output 7 }", Fraction(255, 256)),
+        ("if x = 0 { y ~ NOISE  output y } else { z ~ uniform(0..10)  output z }", Fraction(1, 3)),
+    ],
+)
+def test_one_run_may_be_told_a_number_that_the_other_need_not_be_told(shows, expected):
+    """What claims compare with is told of y, one by one, where z has its value anyway."""
+    text = f"""
+mechanism m {{
+  input x in 0..1
+  adjacent all
+  {shows.replace("NOISE", "geometric(0, 1/2) unbounded")}
+  w ~ bernoulli(1/4 + x/2)
+  output w
+}}
+compute m at x = 0: P=? [ X (output <= 8 & D{{0}} [ X output = true ]) ]
+"""
+    (result,) = check_text(text)["results"]
+    assert result["value"]["exact"] == str(expected)
+
+
 def test_states_that_know_more_of_a_number_have_the_neighbors_of_those_that_know_less():
     """x = 0 may compare t with a draw of its own, and parts then; t and the state are the same."""
     text = """
