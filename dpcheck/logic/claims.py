@@ -184,7 +184,8 @@ class ForAll(Frozen):
     Numbers stand in the claim as they are at the stand-in (see `exact.param`); its budgets are
     `ParamBudget` or sums of logarithms. With `is_exponential` all are functions of exp(q·eps).
     Closed ends of `param` are among the values asked. `at_logarithms`: a budget such as
-    `ln(1 + exp(eps))` has exact values where exp(q·eps) has.
+    `ln(1 + exp(eps))` has exact values where exp(q·eps) has. `single` is the value that is asked
+    where it is one that is known: the claim is that about the ordinary mechanism there.
     """
 
     param: exact.Param
@@ -192,6 +193,7 @@ class ForAll(Frozen):
     span: Span
     part: tuple[tuple[Chosen, tuple[int, ...]], ...] = ()
     at_logarithms: bool = False
+    single: Chosen | None = None
 
     def asked(self, line: Line) -> Region:
         """Return the values strictly inside of the interval that are asked about."""

@@ -354,8 +354,55 @@ def test_one_expression_is_shown_without_a_table(tmp_path):
     model = tmp_path / "rr.dpm"
     model.write_text(f"{RESPONSE}compute rr for p in (0, 1/2]: delta(0)")
     text = called("check", model).stdout
-    assert "1 - 2*p" in text
-    assert "p in" not in text
+    assert "1 - 2*p for all p in (0, 1/2]" in text
+    assert "rows" not in text
+
+
+@pytest.mark.parametrize(
+    ("head", "claim"),
+    [
+        ("rr", "P>=1/3 [ X P>=0 [ X true ] ]"),
+        ("rr", "D{ln 3} [ F D{ln 2} [ X output = true ] ]"),
+        ("rr", "renyi(2) <= ln 2"),
+        ("rr", "epsilon = renyi(2)"),
+        ("rr", "dp(1)"),  # a budget that has no place beside a parameter
+        ("compose(rr, 2)", "dp(ln 3)"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("declared", "part"),
+    [("(0, 1)", "[1/3, 1/3]"), ("[1/3, 1)", "[0, 1/3]"), ("(0, 1/3]", "[1/3, 2/3)")],
+)
+def test_a_part_of_one_value_asks_of_the_ordinary_mechanism(head, claim, declared, part):
+    model = RESPONSE.replace("[0, 1]", declared)
+    (chosen,) = check_text(f"{RESPONSE}check {head}: {claim}", "-D", "p=1/3")["results"]
+    report = check_text(f"{model}check {head} for p in {part}: {claim}")
+    (result,) = report["results"]
+    assert result["verdict"] == chosen["verdict"]
+    assert result["values"]["in"] == "{1/3}"
+    assert result.get("counterexample") == chosen.get("counterexample")
+
+
+def test_a_part_of_one_value_is_computed_as_the_ordinary_mechanism():
+    model = f"{RESPONSE}compute rr for p in [1/3, 1/3]:"
+    (result,) = check_text(f"{model} epsilon")["results"]
+    assert result["value"]["exact"] == result["pieces"][0]["exact"] == "ln(2)"
+    (result,) = check_text(f"{model} profile")["results"]
+    assert result["table"]["name"] == "profile"
+
+
+def test_one_value_of_several_parameters_is_still_too_little():
+    model = f"param q in (0, 1)\n{RESPONSE}check rr for p in [1/3, 1/3]: dp(-ln q)"
+    assert error_codes(check_text(model)) == ["DP626"]
+
+
+@pytest.mark.parametrize(
+    ("part", "value"), [("[1/4, 1/3]", "1/3"), ("(1/4, 1/3)", "2/7"), ("(0, 1)", "1/2")]
+)
+def test_a_value_that_is_offered_is_one_of_those_asked(part, value):
+    for claim in ("renyi(2) <= ln 2", "dp(1)"):
+        (mistake,) = check_text(f"{RESPONSE}check rr for p in {part}: {claim}")["errors"]
+        assert f"-D p={value}" in mistake["help"]
 
 
 ENDLESS = """

@@ -10,18 +10,22 @@ from dpcheck.check.values.amounts import epsilon_amount, number_amount
 from dpcheck.check.values.verdicts import (
     AllValues,
     Amount,
+    Holds,
     Outcome,
     Piece,
     Table,
     Value,
+    Violated,
 )
-from dpcheck.exact import Budget
+from dpcheck.exact import Budget, exact_text
+from dpcheck.exact.line import Chosen, line_of
 from dpcheck.exact.reading import as_budget as as_budget_text
 from dpcheck.intervals import ParamEnd, ParamInterval
 from dpcheck.limits import Limit, LimitReached
 from dpcheck.logic.claims import (
     Claim,
     Expectation,
+    ForAll,
     PathProbability,
     QuantityClaim,
     QuantityValue,
@@ -99,6 +103,22 @@ def _one_amount(text: str, name: str, *, is_epsilon: bool) -> Amount:
         return Amount(text, text, param=name)
     number = None if is_epsilon else constant.as_number()
     return epsilon_amount(constant) if number is None else number_amount(number)
+
+
+def of_one_value(outcome: Outcome, value: Chosen, for_all: ForAll) -> Outcome:
+    """Return the outcome of an ordinary mechanism as that of a claim about one value."""
+    end = line_of(for_all.param, [], is_exponential=for_all.is_exponential).end_at(value)
+    here, verdict = ParamInterval(end, end), outcome.verdict
+    known = AllValues(for_all.param.name, here.text)
+    if isinstance(verdict, Violated):
+        sample = exact_text(value)
+        known = replace(known, fails_for=(here,), sample=sample, shown_at=value)
+    elif isinstance(verdict, Holds):
+        known = replace(known, holds_for=(here,))
+    elif isinstance(verdict, Value) and verdict.table is None:
+        low, most = verdict.amount.enclosure or (verdict.amount.exact, None)
+        known = replace(known, pieces=(Piece(here, low, most),))
+    return replace(outcome, all_values=known)
 
 
 # --- what lies between two -----------------------------------------------------------------

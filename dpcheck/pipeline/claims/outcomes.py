@@ -117,6 +117,12 @@ def outcome_of(ready: Ready, limits: Limits) -> tuple[Outcome, Ready]:
     if ready.check.for_all is None:
         return decided(ready, limits)
     single = _SingleValues(ready.check, limits)
+    value = ready.check.for_all.single
+    if value is not None:
+        from dpcheck.check.all_values.piecewise import of_one_value
+
+        outcome = single.outcome(ready.check.claim, value)
+        return of_one_value(outcome, value, ready.check.for_all), single.asked[value]
     outcome = _for_all_values(ready, ready.check.for_all, single, limits)
     shown_at = None if outcome.all_values is None else outcome.all_values.shown_at
     if shown_at is None:

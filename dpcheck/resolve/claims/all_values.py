@@ -67,22 +67,40 @@ def quantified(
             return WRONG
     if not params:
         return Quantified()
-    adapts = any(isinstance(target, Mechanism) and target.has_queries for target in targets)
-    what = _undecided_for_all(claim, at, arrangement)
-    what = "δ of an analyst who adapts" if adapts and not claims.is_pure(claim) else what
+    known = _for_all(question, values[0], scope)
+    if known is None:
+        return WRONG
+    if known.single is not None and len(params) == 1 and all(map(_is_explored_whole, targets)):
+        return Quantified(known)
+    known = replace(known, single=None, at_logarithms=any(map(_has_no_monomial, values)))
+    what = _undecided_for_all(claim, at, arrangement, targets)
     if what is not None:
-        chosen = params[0].name, params[0].simplest.str()
+        chosen = known.param.name, _one_asked(known)
         scope.report(NotForAllValues(question.claim.span, what, *chosen, _instead_of(claim)))
         return WRONG
     why = _why_not_together(values, found, params, asked)
     if why is not None:
         place = question.target.span.to(question.claim.span)
-        scope.report(ParamsTogether(place, why, f"{params[0].name}={params[0].simplest.str()}"))
+        scope.report(ParamsTogether(place, why, f"{known.param.name}={_one_asked(known)}"))
         return WRONG
-    known = _for_all(question, values[0], scope)
-    if known is None or not _bounds_fit(known, asked, scope):
-        return WRONG
-    return Quantified(replace(known, at_logarithms=any(map(_has_no_monomial, values))))
+    return Quantified(known) if _bounds_fit(known, asked, scope) else WRONG
+
+
+def _is_explored_whole(target: Target) -> bool:
+    """Return whether all inputs of a target, and all that is asked of it, are in one chain."""
+    return not isinstance(target, Mechanism) or not (
+        target.has_queries or target.has_unbounded_inputs
+    )
+
+
+def _one_asked(known: claims.ForAll) -> str:
+    """Return the simplest value that is asked about, as `-D` takes it."""
+    from dpcheck.exact.line import line_of
+
+    param = known.param
+    line = line_of(param, [], is_exponential=known.is_exponential)
+    value = line.simplest(known.asked(line), at_logarithms=False)
+    return value_text(param.simplest if value is None else value)
 
 
 def _has_no_monomial(value: ParamValue) -> bool:
@@ -187,7 +205,23 @@ def _for_all(question: surface.Question, value: ParamValue, scope: Scope) -> cla
         why = f"here are none of {param.text}"
         scope.report(ParamInterval(interval.span, param.name, why))
         return None
-    return known
+    return replace(known, single=_only_value(known, low, high))
+
+
+def _only_value(known: claims.ForAll, low: Value | None, high: Value | None) -> Chosen | None:
+    """Return the value of the parameter that a part with these ends asks, None if it asks several.
+
+    It is both ends of the part, or one of it with the other end beyond the interval.
+    """
+    from dpcheck.exact.line import line_of
+
+    param = known.param
+    line = line_of(param, [], is_exponential=known.is_exponential)
+    if known.asked(line).is_empty:
+        return param.low if param.has_low else param.high
+    if low is None or high is None or apply("=", (low, high)) is not True:
+        return None
+    return low if _is_end(low, is_exponential=known.is_exponential) else None
 
 
 def _ends(part: surface.Part, scope: Scope) -> tuple[Value | None, Value | None] | None:
@@ -207,9 +241,15 @@ def _is_end(end: Value, *, is_exponential: bool) -> TypeGuard[Chosen]:
 
 
 def _undecided_for_all(
-    claim: claims.Claim, at: claims.At | None, arrangement: Sequence[Part]
+    claim: claims.Claim,
+    at: claims.At | None,
+    arrangement: Sequence[Part],
+    targets: Sequence[Target],
 ) -> str | None:
     """Return what of a claim is decided for single values only; None if nothing is."""
+    adapts = any(isinstance(target, Mechanism) and target.has_queries for target in targets)
+    if adapts and not claims.is_pure(claim):
+        return "δ of an analyst who adapts"
     if len(arrangement) > 1 or any(part.times > 1 for part in arrangement):
         return "a composition"
     if isinstance(at, claims.AtCondition) and is_nested(at.condition):
