@@ -38,7 +38,7 @@ from dpcheck.report.characters import visible
 
 LONGEST = 60
 """Characters of the longest number that is shown exactly."""
-_LONGEST_EQUATION = 300
+_LONGEST_EXPRESSION = 300
 """Three lines of a terminal; nobody reads more of a polynomial."""
 LONGEST_IN_TABLE = 9
 """Characters of exact numbers that stand in tables."""
@@ -77,6 +77,8 @@ def amount_text(amount: Amount, digits: int = _DIGITS_SHOWN) -> str:
     'ln(3) ≈ 1.098612'
     """
     exact = amount.exact
+    if amount.param is not None:
+        return expression_text(exact)
     if exact in (amount.decimal, "inf") or _is_interval(amount):
         return exact
     if len(exact) > LONGEST:
@@ -144,18 +146,18 @@ def shortened(text: str) -> str:
     return _LONG_NUMBER.sub(_shorten, text)
 
 
-def equation_text(equation: str) -> str:
-    """Return a polynomial whose root is told; of a long one how it begins.
+def expression_text(expression: str) -> str:
+    """Return an expression over a parameter; of a long one how it begins.
 
-    >>> equation_text("alpha^3 - alpha - 1")
+    >>> expression_text("alpha^3 - alpha - 1")
     'alpha^3 - alpha - 1'
-    >>> equation_text(" + ".join(f"exp({k}*eps)" for k in range(200, 0, -1)))[30:]
+    >>> expression_text(" + ".join(f"exp({k}*eps)" for k in range(200, 0, -1)))[30:]
     'exp(198*eps) + ... (200 terms; the JSON answer has all)'
     """
-    if len(equation) <= _LONGEST_EQUATION:
-        return equation
-    first = re.match(r"(?:\S+ [+-] ){3}", equation)
-    n_terms = equation.count(" + ") + equation.count(" - ") + 1
+    if len(expression) <= _LONGEST_EXPRESSION:
+        return expression
+    first = re.match(r"(?:\S+ [+-] ){3}", expression)
+    n_terms = expression.count(" + ") + expression.count(" - ") + 1
     return f"{first[0] if first else ''}... ({n_terms} terms; the JSON answer has all)"
 
 

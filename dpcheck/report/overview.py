@@ -11,6 +11,7 @@ from dpcheck.records import dataclass, field
 from dpcheck.report import plot
 from dpcheck.report.answers import Answer, StatedBudget
 from dpcheck.report.characters import visible
+from dpcheck.report.notation import expression_text
 from dpcheck.report.styled import Line, Piece, line
 from dpcheck.report.tables import aligned_lines, cell_text, table_csv, table_lines
 from dpcheck.report.text import undecided_lines
@@ -62,7 +63,8 @@ def profile_lines(found: Overview) -> Iterator[Line]:
         yield from table_lines(table, "  ", all_rows=True)
     known = found.over_parameter
     if known is not None:  # ε as a function of the parameter, in place of δ as one of ε
-        yield from aligned_lines([*_heads(known)], _rows(known), "  ")
+        rows = [[values, expression_text(found)] for values, found in _rows(known)]
+        yield from aligned_lines([*_heads(known)], rows, "  ", folds=True)
     yield from _undecided_lines(found, "  ")
     for budget in found.budgets:
         said = f"stated: ε = {budget.epsilon.exact}, δ = {budget.delta.exact}"

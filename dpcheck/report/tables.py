@@ -7,8 +7,14 @@ from collections.abc import Collection, Iterator, Sequence
 from dpcheck.check.values.verdicts import Amount, Beside, Cell, Phrase, Table
 from dpcheck.records import dataclass
 from dpcheck.report.characters import visible, width
-from dpcheck.report.notation import amount_text, event_text, number_text, phrase_text
-from dpcheck.report.styled import Line, Piece, Role, line
+from dpcheck.report.notation import (
+    amount_text,
+    event_text,
+    expression_text,
+    number_text,
+    phrase_text,
+)
+from dpcheck.report.styled import WIDTH, Line, Piece, Role, line
 from dpcheck.source import escaped
 
 _TEXT_SHOWN = 60
@@ -49,18 +55,56 @@ def table_lines(table: Table, indent: str, *, all_rows: bool = False) -> Iterato
     """Yield a table, its header first; without `all_rows` the middle of a long one is left out."""
     rows = [[cell_text(cell) for cell in row] for row in table.rows]
     n_hidden = 0 if all_rows else max(0, len(rows) - _ROWS_SHOWN)
-    if n_hidden:
-        half = _ROWS_SHOWN // 2
-        rows = [*rows[:half], *rows[half + n_hidden :]]
-    yield from aligned_lines(table.columns, rows, indent)
+    yield from aligned_lines(table.columns, _without_middle(rows, n_hidden), indent)
+    yield from _hidden_lines(n_hidden, indent)
+
+
+def piece_lines(table: Table, indent: str) -> Iterator[Line]:
+    """Yield a table of values with an expression each, or two bounds, folded where they are long.
+
+    Bounds that do not fit beside each other stand below each other.
+    """
+    rows = [[cell_text(first), *map(_expression_cell, others)] for first, *others in table.rows]
+    n_hidden = max(0, len(rows) - _ROWS_SHOWN)
+    shown, columns = _without_middle(rows, n_hidden), table.columns
+    reach = sum(max(map(width, cells)) + 2 for cells in zip(columns, *shown, strict=True))
+    if len(columns) == 3 and len(indent) + reach - 2 >= WIDTH:
+        columns = columns[0], "", table.name
+        stacked = [(("at least", low), ("at most", most)) for _, low, most in shown]
+        shown = [
+            [first if side == 0 else "", *bounds[side]]
+            for (first, *_), bounds in zip(shown, stacked, strict=True)
+            for side in (0, 1)
+        ]
+    yield from aligned_lines(columns, shown, indent, folds=True)
+    yield from _hidden_lines(n_hidden, indent)
+
+
+def _expression_cell(cell: Cell) -> str:
+    return expression_text(visible(str(cell)))
+
+
+def _without_middle(rows: list[list[str]], n_hidden: int) -> list[list[str]]:
+    half = _ROWS_SHOWN // 2
+    return [*rows[:half], *rows[half + n_hidden :]] if n_hidden else rows
+
+
+def _hidden_lines(n_hidden: int, indent: str) -> Iterator[Line]:
     if n_hidden:
         yield line(indent, Piece(f"{n_hidden:,} more rows in the middle are not shown", "faint"))
 
 
 def aligned_lines(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], indent: str
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    indent: str,
+    *,
+    folds: bool = False,
 ) -> Iterator[Line]:
-    """Yield a header and rows, every column as wide as its widest cell."""
+    """Yield a header and rows, every column as wide as its widest cell.
+
+    With `folds` the last one is folded where it is long.
+    """
     widths = [max(width(text) for text in column) for column in zip(columns, *rows, strict=True)]
 
     def spread(texts: Sequence[str]) -> str:
@@ -70,8 +114,9 @@ def aligned_lines(
         return indent + "  ".join(cells)
 
     yield line(Piece(spread(columns), "faint"))
+    hang = len(indent) + sum(reach + 2 for reach in widths[:-1])
     for row in rows:
-        yield line(spread(row))
+        yield line(spread(row).rstrip(), hang=hang if folds else None)
 
 
 def cell_text(cell: Cell) -> str:

@@ -21,7 +21,14 @@ from dpcheck.report import notation
 from dpcheck.report.answers import OPTIONS, Answer, Asked, Change, Crash, Summary
 from dpcheck.report.characters import visible, width
 from dpcheck.report.styled import WIDTH, Line, Piece, Role, laid_out, line, plain
-from dpcheck.report.tables import Row, aligned_lines, beside_text, row_lines, table_lines
+from dpcheck.report.tables import (
+    Row,
+    aligned_lines,
+    beside_text,
+    piece_lines,
+    row_lines,
+    table_lines,
+)
 
 _CLAIM_COLUMN = 44  # longer claims push their verdict to the right
 _HANG = 8
@@ -120,11 +127,12 @@ def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
             word = "holds" if answer.is_as_claimed else "holds, yet it is to be refuted"
             yield said(Piece(word, role), *_quantity(answer), *_values(answer), *_beside(answer))
         case verdicts.Value(amount=amount, table=None):
-            yield said(Piece(notation.amount_text(amount), "number"), *_beside(answer))
+            number = Piece(notation.amount_text(amount), "number")
+            yield said(number, Piece(asked_text(answer), "faint"), *_beside(answer))
         case verdicts.Value(table=table):
             assert table is not None, "the case before has no table"
             yield said(Piece(_counted(len(table.rows), "row"), "number"), *_beside(answer))
-            yield from table_lines(table, "        ")
+            yield from _table(answer, table)
         case verdicts.Violated(counterexample=counterexample) if answer.is_as_claimed:
             quantity = _quantity(answer)
             why = "" if quantity and not counterexample.probabilities else in_short(counterexample)
@@ -155,6 +163,16 @@ def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
         yield line("        ", Piece("second opinion  ", "faint"), told, hang=8 + 16)
 
 
+def _table(answer: Answer, table: verdicts.Table) -> Iterator[Line]:
+    """Yield a table; of pieces over a parameter, whole expressions and what their ends are."""
+    known = answer.outcome.all_values
+    if known is None or not known.pieces:
+        yield from table_lines(table, "        ")
+        return
+    yield from piece_lines(table, "        ")
+    yield from row_lines([Row("where", text, "faint") for text in roots(known)])
+
+
 def _symbol(answer: Answer) -> tuple[str, Role]:
     if answer.is_undecided:
         return "?", "unsure"
@@ -168,9 +186,9 @@ def quantity_text(answer: Answer) -> str:
     verdict = answer.outcome.verdict
     known = answer.outcome.all_values
     if known is not None and isinstance(verdict, verdicts.Value) and verdict.table is not None:
-        return notation.shortened(
-            ", ".join(f"{each.text} in {each.interval.text}" for each in known.pieces)
-        )
+        pieces = [(notation.expression_text(p.text), p.interval.text) for p in known.pieces]
+        if pieces:
+            return notation.shortened(", ".join(f"{text} in {where}" for text, where in pieces))
     if isinstance(verdict, verdicts.Value):
         return notation.amount_text(verdict.amount) if verdict.table is None else "a table"
     return "".join(piece if isinstance(piece, str) else piece.text for piece in _quantity(answer))
@@ -202,9 +220,19 @@ def values_text(answer: Answer) -> str:
     if known is None or isinstance(answer.outcome.verdict, verdicts.Value):
         return ""
     if not known.fails_for:
-        return f" for all {known.param} in {known.asked}"
-    at = f"where {' and '.join(_roots(known))}" if known.sample is None else f"at {known.sample}"
+        return asked_text(answer)
+    at = f"where {' and '.join(roots(known))}" if known.sample is None else f"at {known.sample}"
     return f" for {_values_that_fail(known)}, {at}"
+
+
+def asked_text(answer: Answer) -> str:
+    """Return for which values of a parameter a claim was asked, if it depends on one."""
+    known = answer.outcome.all_values
+    if known is None:
+        return ""
+    if known.asked.startswith("{") and " and " not in known.asked:
+        return f" for {known.param} = {known.asked[1:-1]}"
+    return f" for all {known.param} in {known.asked}"
 
 
 def _values_that_fail(known: verdicts.AllValues) -> str:
@@ -221,21 +249,22 @@ def _value_rows(answer: Answer) -> list[Row]:
     if known is None:
         return []
     rows = [Row("for", _values_that_fail(known), "number")]
-    rows += [Row("where", text, "faint") for text in _roots(known)]
+    rows += [Row("where", text, "faint") for text in roots(known)]
     if known.sample is not None:
         rows.append(Row("shown at", f"{known.param} = {known.sample}"))
     return rows
 
 
-def _roots(known: verdicts.AllValues) -> list[str]:
-    """Return what the irrational ends of the set are."""
-    roots = {
+def roots(known: verdicts.AllValues) -> list[str]:
+    """Return what the irrational ends of the set, or of the pieces, are."""
+    intervals = *known.fails_for, *(piece.interval for piece in known.pieces)
+    found = {
         end.text: end.equation
-        for interval in known.fails_for
+        for interval in intervals
         for end in (interval.low, interval.high)
         if end.equation is not None
     }
-    return [f"{text} is a root of {notation.equation_text(root)}" for text, root in roots.items()]
+    return [f"{text} is a root of {notation.expression_text(root)}" for text, root in found.items()]
 
 
 def _beside(answer: Answer) -> tuple[Piece, ...]:

@@ -19,11 +19,11 @@ from dpcheck.report.characters import visible_lines
 from dpcheck.report.explained.lines import explanation_rows
 from dpcheck.report.formats.chain_drawing import chain_svg
 from dpcheck.report.formats.findings import Checkout, Finding, claim_text, findings, sentence
-from dpcheck.report.notation import amount_text, event_text, number_text
+from dpcheck.report.notation import amount_text, event_text, expression_text, number_text
 from dpcheck.report.plot import Profile, profiles_svg
 from dpcheck.report.styled import plain
 from dpcheck.report.tables import Row
-from dpcheck.report.text import answer_text, closing_lines, quantity_text, values_text
+from dpcheck.report.text import answer_text, closing_lines, quantity_text, roots, values_text
 from dpcheck.version import __version__
 
 _CURVES = 8
@@ -134,9 +134,13 @@ def _article(answer: Answer, attributes: str) -> Iterator[str]:
         found = answer.explanation or as_found(verdict.counterexample)
         rows = [(_text(row.label), _explained(row)) for row in explanation_rows(found, answer.file)]
         yield from _table("Counterexample", ("", ""), rows)
+    known = answer.outcome.all_values
     if answer.table is not None:
-        cells = [[_cell(cell) for cell in row] for row in answer.table.rows]
+        written = _piece_cell if known is not None and known.pieces else _cell
+        cells = [[written(cell) for cell in row] for row in answer.table.rows]
         yield from _table(answer.table.name, answer.table.columns, cells)
+    for text in () if known is None else roots(known):
+        yield f'<p class="faint">where {_text(text)}</p>'
     if not answer.is_ok:
         yield "<details><summary>The report as text</summary>"
         yield f"<pre>{_text(answer_text(answer))}</pre></details>"
@@ -146,6 +150,11 @@ def _article(answer: Answer, attributes: str) -> Iterator[str]:
 def _explained(row: Row) -> str:
     """Return a row of an explanation; one of a table in it keeps its columns."""
     return f"<pre>{_text(row.text)}</pre>" if row.is_fixed else _text(row.text)
+
+
+def _piece_cell(cell: Cell) -> str:
+    """Return a cell of a table of expressions over a parameter."""
+    return _text(expression_text(str(cell)))
 
 
 def _cell(cell: Cell) -> str:
