@@ -304,7 +304,7 @@ class ComputedWithUnbounded(Mistake, code="DP540"):
     """A number without bounds in an operation whose results are too many to tell apart.
 
     moved: the text of what the operation takes, where that is a sum with the number, or an argument
-    of a function.
+    of a function. instead: what says the same with comparisons.
     """
 
     operation: str
@@ -312,6 +312,7 @@ class ComputedWithUnbounded(Mistake, code="DP540"):
     drawn: Span | None
     among: Expr | range | None = None
     moved: str | None = None
+    instead: str | None = None
 
     title_text = "{self.operation} needs a number with bounds, and `{self.name}` may be any integer"
     help_text = (
@@ -341,6 +342,8 @@ Right: z ~ geometric(0, 1/2) unbounded   output z < x - 3
     @property
     def help(self) -> str | None:
         low, high = self.bounds
+        if self.instead is not None:
+            return f"write `{self.instead}`"
         if self.moved is None:
             return super().help
         return f"use `clamp({self.moved}, {low}, {high})` here, with bounds of your own"

@@ -27,6 +27,7 @@ from dpcheck.model.expressions import (
     Var,
     reads,
 )
+from dpcheck.model.surface_text import one_line
 from dpcheck.records import dataclass
 from dpcheck.source import Span
 
@@ -39,6 +40,11 @@ _NEEDED: Final = {
     **dict.fromkeys(("/", "div", "mod", "^", "ln"), range(1, 21)),
 }
 """Some numbers that an operator, or a kind of parameter, takes where it does not take all."""
+
+_FREE_FIRST: Final = frozenset(("/", "div", "mod", "^"))
+"""Operators that take any number on their left."""
+
+_WORDS: Final = {"neg": "`-`", "range": "`..`", "tuple": "a tuple that is not output"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -351,7 +357,8 @@ class _Uses:
         """Return what the result of an operator may be a copy of."""
         match expr.op, expr.args:
             case (("=" | "!=" | "<" | "<=" | ">" | ">="), args):
-                self._together(args)
+                if not self._is_of_difference(expr):
+                    self._together(args)
                 return NONE
             case "in", (item, among):
                 self.narrow(among, "`in`")
@@ -378,11 +385,28 @@ class _Uses:
                 self.sums.append((names, self._closed(left)))
                 return names
             case op, args:
-                words = {"neg": "`-`", "range": "`..`", "tuple": "a tuple that is not output"}
+                words = {**_WORDS, "set": f"`{one_line(expr.span.text)}`"}
                 needed = _between(*args) if op == "range" else _NEEDED.get(op)
-                for item in (item for arg in args for item in _items((arg,))):
-                    self.narrow(item, words.get(op, f"`{op}`"), needed)
+                for k, arg in enumerate(args):
+                    is_free = k == 0 and op in _FREE_FIRST  # any number may be divided
+                    for item in _items((arg,)):
+                        what = words.get(op, f"`{op}`")
+                        self.narrow(item, what, None if is_free else needed)
                 return NONE
+
+    def _is_of_difference(self, expr: Apply) -> bool:
+        """Return whether a difference of two wide numbers is compared; report what to write."""
+        for k, (side, other) in enumerate((expr.args, expr.args[::-1])):
+            match side:
+                case Apply(op="-", args=(Var() as one, Var() as by)):
+                    if not self.holds(one) or not self.holds(by) or self.holds(other):
+                        return False
+                    sides = _text(one), _sum_text(by, other)
+                    low, high = sides if k == 0 else sides[::-1]
+                    instead = f"{low} {expr.op} {high}"
+                    self._refuse("`-`", self.holds(one), side.span, instead=instead)
+                    return True
+        return False
 
     def sums_of(self, groups: tuple[tuple[str, ...], ...]) -> dict[int, tuple[Expr, ...]]:
         """Return for each group a tuple of its numbers in sums, and all that is added to them."""
@@ -450,10 +474,27 @@ class _Uses:
         span: Span,
         among: Expr | range | None = None,
         moved: str | None = None,
+        instead: str | None = None,
     ) -> None:
         name = min(names)
-        found = ComputedWithUnbounded(span, what, spoken(name), self.drawn[name], among, moved)
-        self.mistakes.append(found)
+        given = spoken(name), self.drawn[name], among, moved, instead
+        self.mistakes.append(ComputedWithUnbounded(span, what, *given))
+
+
+def _text(expr: Expr) -> str:
+    """Return an expression as a term of a sum is written."""
+    text = one_line(expr.span.text)
+    return f"({text})" if isinstance(expr, If | Let | Logic) else text
+
+
+def _sum_text(left: Expr, right: Expr) -> str:
+    """Return the sum of two expressions."""
+    match right:
+        case Const(value=0):
+            return _text(left)
+        case Const(value=int(number)) if number < 0:
+            return f"{_text(left)} - {-number}"
+    return f"{_text(left)} + {_text(right)}"
 
 
 def _items(args: tuple[Expr, ...]) -> tuple[Expr, ...]:
