@@ -13,9 +13,10 @@ from dpcheck.source import Span
 
 
 class ParamAsValue(WhatFails, code="DP410"):
-    """What depends on a `param` stands where a value is needed."""
+    """What depends on a `param` stands where a value is needed, or is no function of it."""
 
-    help_text = "a `const` has a value, which `-D` may change"
+    needs_value: bool = False
+
     explanation = """\
 A `param` is a value that nobody has chosen: a claim about it speaks of all its values at once. It
 may stand in probabilities and weights (added, multiplied, divided, to an integer power), in
@@ -25,6 +26,15 @@ for no value of the parameter.
 
 Wrong: param alpha in (0, 1)   ...   if alpha > 1/2 { output Y }
 Right: const alpha = 1/2   ...   if alpha > 1/2 { output Y }"""
+
+    @property
+    def help(self) -> str | None:
+        return "a `const` has a value, which `-D` may change" if self.needs_value else None
+
+
+def needs_value(span: Span, why: str, run: tuple[str, ...] = ()) -> ParamAsValue:
+    """Return that a place needs a value, which a parameter has not."""
+    return ParamAsValue(span, run, why, needs_value=True)
 
 
 class ParamInterval(Mistake, code="DP411"):
@@ -142,9 +152,10 @@ class BoundForSomeValues(Mistake, code="DP628"):
 
     bound: str
     needed: str
+    is_there: str
     place: str
 
-    title_text = "{self.bound} is no {self.needed} {self.place}"
+    title_text = "{self.bound} is {self.is_there} {self.place}, and {self.rule}"
     explanation = """\
 A budget is at least 0, and a probability or δ lies between 0 and 1, for every value of the `param`
 that a claim is about. `for` after the target asks about a part.
@@ -152,8 +163,17 @@ that a claim is about. `for` after the target asks about a part.
 Wrong: param p in (0, 1)   ...   check rr: dp(ln(p / (1 - p)))
 Right: check rr for p in [1/2, 1): dp(ln(p / (1 - p)))"""
 
+    @property
+    def rule(self) -> str:
+        """What has to be so for all values."""
+        return {
+            "budget": "a budget is at least 0",
+            "probability": "a probability lies between 0 and 1",
+        }.get(self.needed, "its first end is at most the last")
+
 
 _KINDS: Final[Mapping[FaultKind, type[WhatFails]]] = {
+    "no function of a parameter": ParamAsValue,
     "division by zero": runs.DivisionByZero,
     "not an integer exponent": runs.NoExactValue,
     "no exact value": runs.NoExactValue,
@@ -162,10 +182,11 @@ _KINDS: Final[Mapping[FaultKind, type[WhatFails]]] = {
     "empty": runs.NothingToTake,
     "lengths differ": runs.LengthsDiffer,
     "too large": runs.NumberTooLarge,
-    "parameter": ParamAsValue,
 }
 
 
 def of_fault(fault: Fault, place: Span, run: tuple[str, ...] = ()) -> RunMistake:
     """Return the mistake that a fault is, at its own place or else at that of the whole."""
+    if fault.kind == "parameter":
+        return needs_value(fault.span or place, fault.title, run)
     return _KINDS[fault.kind](fault.span or place, run, fault.title)

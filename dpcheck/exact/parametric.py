@@ -21,6 +21,7 @@ from dpcheck.exact.number import (
     subtract,
 )
 from dpcheck.exact.param import Param
+from dpcheck.exact.text import exact_text
 from dpcheck.records import dataclass
 
 ONE = fmpq(1)
@@ -123,7 +124,9 @@ def growth_of(budget: Budget) -> tuple[Number, int]:
     if isinstance(budget, ParamBudget):
         return budget.growth()
     if budget.offset != 0:
-        raise ParamError("its rational part has no place beside a parameter")
+        part = exact_text(budget.offset)
+        why = "beside a parameter a budget is a sum of logarithms, such as `ln 3`"
+        raise ParamError(f"{why}, without a rational part, here {part}")
     root = lcm(*(int(fmpq(exponent).q) for _, exponent in budget.powers))
     factor: Number = 1
     for base, exponent in budget.powers:
@@ -216,7 +219,8 @@ def as_budget(value: Quantity) -> Budget:
     if isinstance(value, ParamNumber):
         exponent, name = value.exponent(), value.param.name
         if exponent is None:
-            raise ParamError(f"only a rational multiple of `{name}` is a budget")
+            why = f"is no rational multiple of `{name}`, to which logarithms may be added"
+            raise ParamError(f"`{param_text(value)}` {why}: `{name}/2 + ln 3`")
         if any(end is not None and abs(exponent * end) > MOST for end in value.param.ends):
             raise ParamError(f"`exp` of `{name}` is too large or small at an end of its values")
         argument = exponential(value.param.exponent)

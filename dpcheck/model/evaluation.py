@@ -38,6 +38,7 @@ FaultKind = Literal[
     "too large",
     "no exact value",
     "parameter",
+    "no function of a parameter",
     "without bounds",
 ]
 
@@ -99,7 +100,7 @@ def apply(op: expressions.Operator, args: Sequence[Value]) -> Value:
     except exact.TooLarge as error:
         raise Fault("too large", str(error), args) from None
     except exact.ParamError as error:
-        raise Fault("parameter", str(error), args) from None
+        raise Fault("no function of a parameter", str(error), args) from None
     except NotForAll:
         raise Fault("without bounds", f"`{op}` needs a number with bounds", args) from None
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from operator import and_
 from typing import TYPE_CHECKING, TypeGuard
 
+from flint import fmpq
+
 from dpcheck import exact
 from dpcheck.diagnostics.params import (
     BoundForSomeValues,
@@ -28,7 +30,8 @@ from dpcheck.resolve.expressions.params import OF_RATIONALS, ParamValue, near_in
 from dpcheck.resolve.names.scopes import Asked, FreshNames, Scope
 
 if TYPE_CHECKING:
-    from dpcheck.exact.line import Chosen
+    from dpcheck.exact.line import Chosen, Line
+    from dpcheck.exact.roots import Region
 
 
 @dataclass(frozen=True)
@@ -131,8 +134,13 @@ def _why_not_together(
     first = f"`{params[0].name}`"
     if len(params) > 1:
         return f"this depends on {first} and `{params[1].name}`, and a target has one `param`"
-    if len({value.is_exponential for value in values}) > 1:
-        return f"{first} stands both inside and outside of `exp` or a budget"
+    outside = next((value for value in values if not value.is_exponential), None)
+    if outside is not None and any(value.is_exponential for value in values):
+        if any(v.is_exponential and isinstance(v, exact.ParamNumber) for v in values):
+            return f"{first} stands both inside and outside of `exp`"
+        text = value_text(outside)
+        other = "alone" if text == params[0].name else f"as `{text}`"
+        return f"{first} is a budget here, so it stands in `exp` and budgets only, not {other}"
     if len(found) > len(values):
         return f"`exp` of a number stands beside the parameter {first}"
     for each in asked:
@@ -285,11 +293,33 @@ def _bounds_fit(known: claims.ForAll, asked: Sequence[Asked], scope: Scope) -> b
             if not failing.is_empty:
                 is_pair = each.needed == "interval"
                 text = f"[{each.span.text}]" if is_pair else value_text(each.value)
+                there = _value_there(each, line, failing)
                 place = line.example_text(failing)
-                scope.report(BoundForSomeValues(each.span, text, each.needed, place))
+                scope.report(BoundForSomeValues(each.span, text, each.needed, there, place))
                 is_sound = False
                 break
     return is_sound
+
+
+def _value_there(each: Asked, line: Line, failing: Region) -> str:
+    """Return what a bound is at the simplest value where it is none, or what is wrong there."""
+    at, bound = line.simplest(failing), each.value
+    wrong = {"budget": "negative", "probability": "not between 0 and 1"}.get(each.needed, "empty")
+    if not isinstance(at, int | exact.Rational):
+        return wrong
+    if isinstance(bound, exact.ParamBudget) and line.is_exponential:
+        monomial = bound.argument.monomial()
+        if monomial is None or monomial[0] != 1:
+            return wrong
+        return f"{value_text(bound.exponent * monomial[1] / bound.param.exponent * at)} < 0"
+    if line.is_exponential or not isinstance(bound, exact.ParamBudget | exact.ParamNumber):
+        return wrong
+    number = bound.value if isinstance(bound, exact.ParamNumber) else bound.argument
+    n, d = line.function(*line.polynomials(number))
+    found = fmpq(n(fmpq(at))) / d(fmpq(at))
+    if isinstance(bound, exact.ParamNumber):
+        return value_text(found)
+    return f"{value_text(exact.Budget.ln(found) * bound.exponent)} < 0"
 
 
 def _must_be_positive(each: Asked) -> Iterator[exact.Number]:

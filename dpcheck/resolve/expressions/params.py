@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TypeGuard
 
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.diagnostics.params import ParamAsValue, ParamInterval
+from dpcheck.diagnostics.params import ParamInterval, needs_value
 from dpcheck.exact import (
     Budget,
     ExpNumber,
@@ -202,7 +202,7 @@ def _depends(expr: Expr, tainted: frozenset[str], scope: Scope) -> bool:
 
 def _report(expr: Expr, scope: Scope) -> None:
     why = "this needs a value, and a `param` has none before one is chosen"
-    scope.report(ParamAsValue(expr.span, (), why))
+    scope.report(needs_value(expr.span, why))
 
 
 def wrong_value(value: Value, span: Span, mistake: Mistake) -> Mistake:
@@ -210,4 +210,4 @@ def wrong_value(value: Value, span: Span, mistake: Mistake) -> Mistake:
     if not isinstance(value, ParamNumber | ParamBudget):
         return mistake
     why = f"this needs a value, and `{value.param.name}` has none before one is chosen"
-    return ParamAsValue(span, (), why)
+    return needs_value(span, why)
