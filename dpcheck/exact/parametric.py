@@ -267,6 +267,24 @@ def example_where(value: ParamNumber, signs: tuple[int, ...]) -> str | None:
     return None if failing.is_empty else line.example_text(failing)
 
 
+@lru_cache(maxsize=1024)
+def zero_at_end(value: ParamNumber) -> str | None:
+    """Return an end that is a value of the parameter and at which a number is 0, as words."""
+    from dpcheck.exact.line import line_of
+
+    param, is_exponential = value.param, value.is_exponential
+    ends = [(param.low, param.has_low), (param.high, param.has_high)]
+    closed = [end for end, has_end in ends if has_end and end is not None]
+    line = line_of(param, [value.value], is_exponential=is_exponential)
+    for end in closed:
+        if is_exponential and end != 0:
+            continue  # exp(end) is transcendental, and no polynomial is 0 there
+        above, _ = line.function(*line.polynomials(value.value))
+        if above(fmpq(1 if is_exponential else end)) == 0:
+            return f"at {param.name} = {fmpq(end).str()}"
+    return None
+
+
 def _refuse(value: ParamNumber, signs: tuple[int, ...], title: str) -> None:
     """Raise `ParamError` if a function has one of these signs for some value."""
     place = example_where(value, signs)

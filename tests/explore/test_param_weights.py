@@ -46,8 +46,13 @@ def test_a_weight_loses_its_parameter_and_the_table_keeps_it():
         (combined("*", 2, p), {}, "no probability", "at p = 2/3"),
         (middle, {}, "no probability", "at p = 1/3"),
         (middle, {"has_top": False}, "negative", "at p = 1/3"),
-        (square, {"is_strict": True}, "not between 0 and 1", "at p = 1/2"),
-        (combined("-", 1, square), {"is_strict": True}, "not between 0 and 1", "at p = 1/2"),
+        (square, {"is_strict": True}, "not strictly between 0 and 1", "at p = 1/2"),
+        (
+            combined("-", 1, square),
+            {"is_strict": True},
+            "not strictly between 0 and 1",
+            "at p = 1/2",
+        ),
     ],
 )
 def test_a_weight_that_is_none_for_some_value_says_which(value, how, wrong, place):

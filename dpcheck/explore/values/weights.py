@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from dpcheck.diagnostics.params import ParamAsValue, WeightOutsideUnit
 from dpcheck.exact import ExpNumber, Number, ParamNumber, add, divide, sign, subtract
-from dpcheck.exact.parametric import combined, example_where
+from dpcheck.exact.parametric import combined, example_where, zero_at_end
 from dpcheck.explore.values.codes import ValueTable
 from dpcheck.explore.values.mistakes import MistakeFault
 from dpcheck.model.values import Value, value_text
@@ -33,8 +33,9 @@ def weight_value(
         both = [value, combined("-", 1, value)][: 1 + has_top]
         sides = [each for each in both if isinstance(each, ParamNumber)]
         for side in sides:
-            if place := example_where(side, (-1, 0) if is_strict else (-1,)):
-                wrong = "not between 0 and 1" if is_strict else "no probability"
+            place = example_where(side, (-1, 0) if is_strict else (-1,))
+            if place := place or (zero_at_end(side) if is_strict else None):
+                wrong = "not strictly between 0 and 1" if is_strict else "no probability"
                 wrong, shown = wrong if has_top else "negative", f"`{value_text(value)}`"
                 raise MistakeFault(WeightOutsideUnit(span, (), shown, wrong, place))
         if weights.param not in (None, (value.param, value.is_exponential)):
@@ -98,8 +99,12 @@ def sum_for_some_values(
     param, is_exponential = table.weights.param
     line = line_of(param, [total], is_exponential=is_exponential)
     number, signs = (total, (0,)) if is_relative else (subtract(total, 1), (-1, 1))
-    failing = line.where(number, signs)
-    if failing.is_empty:
+    failing, place = line.where(number, signs), None
+    if not failing.is_empty:
+        place = line.example_text(failing)
+    elif is_relative and isinstance(total, ExpNumber):
+        place = zero_at_end(ParamNumber(total, param, is_exponential))
+    if place is None:
         return None
     what, wrong = f"the sum of these weights, {line.text(total)},", "0" if is_relative else "not 1"
-    return WeightOutsideUnit(span, (), what, wrong, line.example_text(failing))
+    return WeightOutsideUnit(span, (), what, wrong, place)
