@@ -107,6 +107,15 @@ def test_texts_of_a_model_stay_texts(capsys):
     assert text.encode("utf-8").count(b"&lt;script&gt;") >= 6
 
 
+def test_pieces_over_a_parameter_are_whole_with_what_their_ends_are(capsys):
+    page = unescape(page_of([str(GOLDEN / "all_values_pieces.dpm")], capsys))
+    text = (GOLDEN / "all_values_pieces.txt").read_text("utf-8")
+    (long,) = re.findall(r"<td>(\(40 \+ 60\*alpha[^<]*)</td>", page)
+    assert long.replace(" ", "") in re.sub(r"\s", "", text)
+    assert "where 0.76069 is a root of 4*alpha^3 - alpha - 1<" in page
+    assert "(21 terms; the JSON answer has all)" in page
+
+
 def test_a_page_of_a_thousand_claims_and_ten_thousand_outputs_is_small():
     rows = tuple((str(i), Amount(f"1/{i}", str(1 / i))) for i in range(1, 10_001))
     table = Outcome(
