@@ -79,6 +79,26 @@ Right: check survey: dp(ln 3)"""
         return f"neither target nor claim depends on a `param` named `{self.name}`{depends}"
 
 
+class LoopHidesParam(Mistake, code="DP414"):
+    """A loop around claims has a variable that is called like the `param` they depend on."""
+
+    name: str
+    target: str
+    variable: Span
+
+    title_text = "this depends on the `param` named `{self.name}`, and not on the loop variable"
+    label_text = "for all its values"
+    second_place = "variable", "the loop variable"
+    help_text = "write `{self.target} for {self.name} in [{self.name}, {self.name}]`"
+    explanation = """\
+A loop around claims fills its variable into their text: into arguments of the target, and into what
+is claimed. A `param` that the target reads is another one, though it has the same name, and the
+claim would be asked for all its values in every round.
+
+Wrong: for alpha in {1/2, 1/3} { check m: dp(ln 3) }
+Right: for alpha in {1/2, 1/3} { check m for alpha in [alpha, alpha]: dp(ln 3) }"""
+
+
 class ParamOutside(Mistake, code="DP413"):
     """A value chosen by `-D` lies outside of the interval of the `param`."""
 

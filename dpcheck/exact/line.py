@@ -281,6 +281,15 @@ class Line:
             return whole.numer(), fmpz_poly([whole.denom()])
         return (-n, -d) if d(self.somewhere) < 0 else (n, d)
 
+    def number_at(self, number: Number, value: int | fmpq) -> fmpq:
+        """Return what a number at the stand-in is for a value, or for one of exp(unit·eps).
+
+        >>> Line(param := Param("a", 0, 1), ONE, is_exponential=False).number_at(param.stand_in, 3)
+        3
+        """
+        above, below = self.function(*self.polynomials(number))
+        return fmpq(above(fmpq(value))) / below(fmpq(value))
+
     def at_root(self, t: Root) -> Line:
         """Return a line on which functions are written as they are at t: as least polynomials."""
         return replace(self, modulus=self.of_param(t).polynomial)

@@ -396,6 +396,52 @@ def test_one_value_of_several_parameters_is_still_too_little():
     assert error_codes(check_text(model)) == ["DP626"]
 
 
+def test_a_loop_over_the_name_of_a_parameter_asks_of_it_only_where_it_says_so():
+    model = f"{RESPONSE}for p in {{1/2, 1/3}} {{ check rr%s }}"
+    assert error_codes(check_text(model % ": dp(ln 2)")) == ["DP414"]
+    assert error_codes(check_text(model % ": dp(-ln p)")) == ["DP414"]
+    report = check_text(model % " for p in [p, p]: dp(ln 2)")
+    assert [r["values"]["in"] for r in report["results"]] == ["{1/2}", "{1/3}"]
+    assert verdicts(check_text(model % "(truth = p): dp(-ln p)")) == ["holds", "holds"]
+    assert verdicts(check_text(model % ": dp(-ln p)", "-D", "p=1/2")) == ["holds", "holds"]
+
+
+STRICT = """
+param a in [0, 1]
+mechanism noise(ratio = a) {
+  input x in 0..2
+  adjacent abs(x - x') <= 1
+  y ~ geometric(x, ratio) clamped 0..2
+  output y
+}
+mechanism either(first = a, second = a^2) {
+  input x in 0..2
+  adjacent all
+  y ~ {A: first, B: second} normalized
+  output y
+}
+check %s for a in (1/3, 1/2): dp(ln 3)
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "place"),
+    [
+        ("noise", "a = 0"),
+        ("noise(ratio = (1 + a)/2)", "a = 1"),
+        ("noise(ratio = 2*a + 1/4)", "a = 1/2"),  # inside of the interval
+        ("either", "a = 0"),
+        ("either(second = 1 - a)", None),
+        ("either(first = 1/a)", None),  # it has no sum at 0, where nothing is asked
+        ("noise(ratio = (1 + a)/4)", None),
+    ],
+)
+def test_weights_are_weights_on_the_whole_interval_whatever_part_is_asked(target, place):
+    report = check_text(STRICT % target)
+    assert error_codes(report) == ([] if place is None else ["DP211"])
+    assert all(mistake["message"].endswith(place) for mistake in report.get("errors", ()))
+
+
 @pytest.mark.parametrize(
     ("part", "value"), [("[1/4, 1/3]", "1/3"), ("(1/4, 1/3)", "2/7"), ("(0, 1)", "1/2")]
 )

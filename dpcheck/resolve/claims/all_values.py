@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from operator import and_
 from typing import TYPE_CHECKING, TypeGuard
 
-from flint import fmpq
-
 from dpcheck import exact
 from dpcheck.diagnostics.params import (
     BoundForSomeValues,
+    LoopHidesParam,
     NotForAllValues,
     ParamInterval,
     ParamNotThere,
@@ -27,7 +26,7 @@ from dpcheck.model.values import Value, value_text
 from dpcheck.records import dataclass, replace
 from dpcheck.resolve.expressions.expressions import interval_ends, is_within
 from dpcheck.resolve.expressions.params import OF_RATIONALS, ParamValue, near_interval, params_in
-from dpcheck.resolve.names.scopes import Asked, FreshNames, Scope
+from dpcheck.resolve.names.scopes import Asked, FreshNames, Known, Scope
 
 if TYPE_CHECKING:
     from dpcheck.exact.line import Chosen, Line
@@ -70,7 +69,7 @@ def quantified(
             return WRONG
     if not params:
         return Quantified()
-    known = _for_all(question, values[0], scope)
+    known = None if _is_hidden(question, params, scope) else _for_all(question, values[0], scope)
     if known is None:
         return WRONG
     if known.single is not None and len(params) == 1 and all(map(_is_explored_whole, targets)):
@@ -87,6 +86,17 @@ def quantified(
         scope.report(ParamsTogether(place, why, f"{known.param.name}={_one_asked(known)}"))
         return WRONG
     return Quantified(known) if _bounds_fit(known, asked, scope) else WRONG
+
+
+def _is_hidden(question: surface.Question, params: Sequence[exact.Param], scope: Scope) -> bool:
+    """Return whether a loop goes through a name that is that of a parameter, too; report it."""
+    for name in (param.name for param in params):
+        loop = scope.bindings.get(name)
+        if question.part is None and isinstance(loop, Known) and loop.role == "loop variable":
+            target = question.target.span
+            scope.report(LoopHidesParam(target, name, one_line(target.text), loop.span))
+            return True
+    return False
 
 
 def _is_explored_whole(target: Target) -> bool:
@@ -315,8 +325,7 @@ def _value_there(each: Asked, line: Line, failing: Region) -> str:
     if line.is_exponential or not isinstance(bound, exact.ParamBudget | exact.ParamNumber):
         return wrong
     number = bound.value if isinstance(bound, exact.ParamNumber) else bound.argument
-    n, d = line.function(*line.polynomials(number))
-    found = fmpq(n(fmpq(at))) / d(fmpq(at))
+    found = line.number_at(number, at)
     if isinstance(bound, exact.ParamNumber):
         return value_text(found)
     return f"{value_text(exact.Budget.ln(found) * bound.exponent)} < 0"
