@@ -136,19 +136,26 @@ def test_what_is_no_weight_for_some_value_is_a_mistake(body, code):
 
 
 @pytest.mark.parametrize(
-    ("body", "claim", "code", "told"),
+    "body",
     [
-        ("y ~ geometric(x, 2 * p - p^2) clamped 0..2\n  output y", "dp(ln 3)", "DP210", ""),
-        ("y ~ {x: 1 - p, 2: 1 - p} normalized\n  output y", "dp(ln 3)", "DP204", ""),
-        ("y ~ bernoulli(p/2)\n  output y", "dp(-ln(1 - p))", "DP209", "`ln` of positive ones"),
+        "y ~ geometric(x, 2 * p - p^2) clamped 0..2\n  output y",
+        "y ~ {x: 1 - p, 2: 1 - p} normalized\n  output y",
     ],
 )
-def test_a_mistake_at_a_value_that_is_asked_by_itself_names_it(body, claim, code, told):
-    text = PROGRAM.replace("BODY", body).replace("(0, 1)", "(0, 1]").replace("dp(ln 3)", claim)
-    (mistake,) = check_text(text)["errors"]
-    assert mistake["code"] == code
+def test_what_is_no_weight_at_a_closed_end_is_a_mistake_that_names_it(body):
+    text = PROGRAM.replace("BODY", body)
+    assert error_codes(check_text(text)) == []
+    (mistake,) = check_text(text.replace("(0, 1)", "(0, 1]"))["errors"]
+    assert mistake["code"] == "DP211"
+    assert mistake["message"].endswith(" at p = 1")
+
+
+def test_a_mistake_at_a_value_that_is_asked_by_itself_names_it():
+    text = PROGRAM.replace("BODY", "y ~ bernoulli(p/2)\n  output y").replace("(0, 1)", "(0, 1]")
+    (mistake,) = check_text(text.replace("dp(ln 3)", "dp(-ln(1 - p))"))["errors"]
+    assert mistake["code"] == "DP209"
     assert mistake["notes"][0].startswith("on the run: p = 1")
-    assert told in mistake["help"] if told else mistake["help"] is None
+    assert "`ln` of positive ones" in mistake["help"]
 
 
 ANSWER = """
