@@ -152,6 +152,11 @@ def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
             yield from undecided_lines(verdict)
         case _ as never:
             assert_never(never)
+    yield from _remarks(answer)
+
+
+def _remarks(answer: Answer) -> Iterator[Line]:
+    """Yield what stands below a verdict of any kind: a strategy, vacuity, a second opinion."""
     if answer.outcome.strategy is not None and not (answer.is_ok and answer.kind == "refute"):
         yield from row_lines([*_strategy_rows(answer.outcome.strategy)])
     for reason in answer.outcome.vacuity:
