@@ -113,6 +113,26 @@ compute m at x = 0: P=? [ X (output <= 8 & D{{0}} [ X output = true ]) ]
     assert result["value"]["exact"] == str(expected)
 
 
+def test_runs_that_may_have_shown_equal_numbers_go_on():
+    """Only numbers beyond the window make c true: 4 to 10 in both runs."""
+    text = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  if x = 0 { y ~ geometric(0, 1/2) unbounded  c := y > 3  output y }
+  else { z ~ uniform(0..10)  c := z > 3  output z }
+  output go
+  w ~ bernoulli(if c then 1/4 + x/2 else 1/2)
+  output w
+}
+compute m at x = 0: P=? [ X X D{0} [ X output = true ] ]
+"""
+    (result,) = check_text(text)["results"]
+    low, high = interval(result)  # not where c is true, with probability 1/24
+    assert low <= Fraction(23, 24) <= high
+    assert high - low < Fraction(1, 10**6)
+
+
 def test_states_that_know_more_of_a_number_have_the_neighbors_of_those_that_know_less():
     """x = 0 may compare t with a draw of its own, and parts then; t and the state are the same."""
     text = """
