@@ -55,6 +55,8 @@ def explain(subject: Subject, outcome: verdicts.Outcome) -> Explanation | None:
     example, claim = outcome.verdict.counterexample, subject.claim
     made = subject.part("explanation", lambda: _explained(subject, example))
     made = found_against(claim, example) if made is None else made
+    if example.beyond is not None:
+        made = replace(made, remarks=(*made.remarks, Remark("limit", example.beyond.text)))
     if (pair := made.neighbors) is not None:  # the run first: bounds about all inputs take longer
         made = _with_run(subject, made, pair)
         differing = pair.differences or differences(subject.explored, pair)

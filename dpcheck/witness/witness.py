@@ -55,6 +55,8 @@ def _evidence(asking: Asking, outcome: Outcome, limits: Limits) -> Fields:
     if not isinstance(verdict, Holds | Violated):
         raise Lacking("the claim has no verdict")
     found = verdict.counterexample if isinstance(verdict, Violated) else None
+    if found is not None and found.beyond is not None:
+        raise Lacking("the outputs that violate it are further out than those told one by one")
     truths = Truths(asking.chain, limits)
     selected: IntArray = selected_states(truths, asking.at)
     match asking.claim:

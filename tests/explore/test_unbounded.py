@@ -786,9 +786,7 @@ def test_outputs_may_be_arrays_and_values_that_are_no_integers():
     assert distributions(text)["x = 0"]["[0: 0, > 1]"] == Fraction(1, 18)
 
 
-def test_a_violated_claim_is_shown_by_outputs_that_exist():
-    """A kind of values beyond the window, such as the first one, is told to nobody."""
-    text = """
+LARGEST = """
 mechanism m {
   input q[1..2] in 0..2
   adjacent l1(q, q') <= 1
@@ -796,16 +794,70 @@ mechanism m {
   b ~ geometric(q[2], 1/2) unbounded
   output max(a, b, 2)
 }
-check m: dp(ln(33/20))
 """
-    (result,) = check_text(text)["results"]
+
+
+def chances_of_more_than(number):
+    """Return the probabilities of a larger output of `LARGEST` for two neighbors."""
+    text = LARGEST.replace("max(a, b, 2)", f"max(a, b, 2) > {number}")
+    rows = dpcheck.loads(text).target("m").output_distributions()
+    return [rows[f"q = {q}"]["true"] for q in ("[0, 2]", "[0, 1]")]
+
+
+@pytest.mark.parametrize(
+    ("claim", "number"),
+    [
+        ("dp(ln(33/20))", 4),
+        ("epsilon <= ln(8/5)", 2),
+        ("epsilon < ln(8/5)", 2),
+        ("epsilon = ln(33/20)", 4),
+    ],
+)
+def test_a_violated_claim_is_shown_by_outputs_that_exist(claim, number):
+    """A kind of values beyond the window, such as the first one, is told to nobody."""
+    (result,) = check_text(f"{LARGEST}check m: {claim}")["results"]
     found = result["counterexample"]
+    first, second = chances_of_more_than(number)
+    assert found["event"] == [f"> {number}"]
+    assert found["probabilities"] == [str(first), str(second)]
+    assert found["ratio"] == str(first / second)
+    bound = Fraction(claim.partition("ln(")[2].rstrip(")"))
+    assert first > bound * second
+    if not claim.startswith("dp"):
+        assert result["value"]["exact"] == "ln(5/3)"
+
+
+@pytest.mark.parametrize(
+    "claim", ["epsilon < ln(5/3)", "epsilon != ln(5/3)", "epsilon >= ln 2", "epsilon = ln 2"]
+)
+def test_a_limit_that_no_output_attains_is_shown_by_the_closest_one(claim):
+    (result,) = check_text(f"{LARGEST}check m: {claim}")["results"]
+    found = result["counterexample"]
+    first, second = chances_of_more_than(4)
     assert found["event"] == ["> 4"]
-    rows = dpcheck.loads(text.replace("max(a, b, 2)", "max(a, b, 2) > 4")).target("m")
-    rows = rows.output_distributions()
-    first, second = (rows[f"q = {q}"]["true"] for q in ("[0, 2]", "[0, 1]"))
-    assert (first, second) == (Fraction(59, 576), Fraction(71, 1152))
-    assert found["ratio"] == "118/71"
+    assert found["probabilities"] == [str(first), str(second)]
+    assert first < Fraction(5, 3) * second
+    (said,) = (each["text"] for each in result["explanation"]["remarks"])
+    assert said.startswith("no output attains it: those further out come ever closer to ln(5/3)")
+    assert said.endswith("the closest here has ln(118/71)")
+
+
+def test_a_bound_that_only_far_outputs_exceed_is_shown_by_the_closest_one():
+    (result,) = check_text(f"{LARGEST}check m: dp(ln(5/3 - 1/10^25))")["results"]
+    found = result["counterexample"]
+    first, second = chances_of_more_than(64)
+    assert found["probabilities"] == [str(first), str(second)]
+    assert first < (Fraction(5, 3) - Fraction(1, 10**25)) * second
+    (said,) = (each["text"] for each in result["explanation"]["remarks"])
+    assert said.startswith("outputs beyond -62..64 violate it")
+
+
+def test_a_claim_about_a_limit_is_decided_where_no_wider_window_is_allowed():
+    """What is known before is told: a wider window would only show it better."""
+    text = f"{LARGEST}check m: epsilon <= ln(5/3 - 1/10^25)"
+    (result,) = check_text(text, "--max-states", "100")["results"]
+    (said,) = (each["text"] for each in result["explanation"]["remarks"])
+    assert said.startswith("outputs beyond -30..32 violate it")
 
 
 def two_sided(ratio, center, number):

@@ -326,6 +326,7 @@ class Counterexample:
     they are None where there is no second probability or no budget to exceed.
     `n_sequences` counts the event's sequences when they are too many to list; then `event` says
     in words which they are.
+    `beyond` says more where the value is a limit of outputs, of which this one is the closest.
     """
 
     states: tuple[str, ...]
@@ -337,6 +338,18 @@ class Counterexample:
     excess: Amount | None = None
     runs: tuple[Run, ...] = ()
     n_sequences: int | None = None
+    beyond: Beyond | None = None
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """What is so of outputs further out than those that are shown; some violate if it `has_event`.
+
+    The value is a limit that these come closer to, and no output here attains.
+    """
+
+    text: Phrase
+    has_event: bool
 
 
 @dataclass(frozen=True)

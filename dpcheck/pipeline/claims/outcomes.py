@@ -25,6 +25,7 @@ from dpcheck.pipeline.claims.shown_numbers import (
     Source,
     Told,
     decided_between,
+    has_more_to_show,
     told_in_kinds,
     undecided_beyond,
     wider_windows,
@@ -270,18 +271,26 @@ def _told_in_kinds(
         selected = selected_states(truths, check.at)
         return masses_above(seen_pairs(truths.chain, selected, limits), epsilon)
 
+    best: tuple[Outcome, Ready] | None = None
     while True:
         shown = told_in_kinds(ready.sources, check.claim)
         wider = wider_windows(shown, check.claim, is_for_all=param is not None)
-        found = decided_between(shown, check.claim, decide, above, is_last=not wider, param=param)
-        if found is not None:
-            outcome, told = found
-            return outcome, ready.telling(told)
-        if not wider:
-            raise undecided_beyond(shown[0], param)
-        for source, window in wider:
-            ready.explorations.widen(source.check, window)
-        ready = made_ready(check, ready.explorations, limits)
+        try:
+            how = {"is_first": best is None, "is_last": not wider}
+            found = decided_between(shown, check.claim, decide, above, **how, param=param)
+            if found is not None:
+                best = found[0], ready.telling(found[1])
+                if not has_more_to_show(found[0], **how):
+                    return best
+            if not wider:
+                raise undecided_beyond(shown[0], param)
+            for source, window in wider:
+                ready.explorations.widen(source.check, window)
+            ready = made_ready(check, ready.explorations, limits)
+        except LimitReached:
+            if best is None:
+                raise
+            return best
 
 
 def _decided_with_memory(ready: Ready, limits: Limits) -> tuple[Outcome, Ready]:

@@ -24,7 +24,7 @@ from typing import Literal
 
 from dpcheck.chain.chain import Chain
 from dpcheck.check.values import verdicts
-from dpcheck.check.values.verdicts import Outcome, Undecided, Value
+from dpcheck.check.values.verdicts import Outcome, Undecided, Value, Violated
 from dpcheck.exact import Budget, Number, Param
 from dpcheck.explore import Explored
 from dpcheck.explore.tails.tails import Window
@@ -91,13 +91,14 @@ def decided_between(
     masses_above: MassesAbove,
     *,
     is_last: bool,
+    is_first: bool = True,
     param: Param | None = None,
 ) -> tuple[Outcome, Told] | None:
     """Return the outcome of a claim and what is told then; None if a wider window is needed.
 
-    A violated `dp` is shown by an event of real outputs, not of kinds: a wider window has one. In
-    the last window, where there may be none, kinds have to do. For all values of a parameter one
-    of them is shown by itself.
+    What violates a bound of ε is shown by an event of real outputs, not of kinds: a wider window
+    has one. Where none attains ε, or none in the last window, the closest is shown: its `beyond`
+    says so. For all values of a parameter one of them is shown by itself.
     """
     if isinstance(claim, claims.QuantityComparison):
         return _compared(shown, claim, decide, masses_above, is_last=is_last)
@@ -118,10 +119,10 @@ def decided_between(
     if _are_alike(outcome, less):
         half = _half(claim, outcome)
         if half is None or _are_alike(decide("kinds", half), decide("less", half)):
-            return less, "less"
-    exact = _of_an_end(shown, claim, outcome, decide, is_last=is_last)
+            return _with_sure_words(less, outcome), "less"
+    exact = _of_an_end(shown, claim, outcome, decide, is_first=is_first, is_last=is_last)
     if exact is not None:
-        return exact, "kinds"
+        return exact
     if outcome.all_values is not None:
         from dpcheck.check.all_values.piecewise import between_for_all
 
@@ -150,27 +151,97 @@ def _undecided(less: Outcome, verdict: Undecided) -> Undecided:
     return Undecided(verdict.limit, text, replace(known, low=least, shown_by=event))
 
 
+def _with_sure_words(less: Outcome, outcome: Outcome) -> Outcome:
+    """Return a violated claim without what differs if kinds are told, such as sums of budgets."""
+    if isinstance(less.verdict, Violated) and less.beside != outcome.beside:
+        return replace(less, beside=())
+    return less
+
+
 def _of_an_end(
     shown: Sequence[Source],
     claim: claims.Claim,
     outcome: Outcome,
     decide: Decide,
     *,
+    is_first: bool,
     is_last: bool,
-) -> Outcome | None:
+) -> tuple[Outcome, Told] | None:
     """Return the outcome where a pure ε comes from the far end of all values, or the near one."""
     is_dp = isinstance(claim, claims.PrivacyClaim)
     may_be_shown = is_dp and outcome.all_values is None and not is_last
     of_ratios = {"posterior_max", "posterior_min"}
     is_pure = claims.is_pure(claim) or not of_ratios.isdisjoint(_words(claim))
-    if not is_pure or may_be_shown:
+    if not is_pure or may_be_shown or not _comes_from_an_end(shown, claim, decide):
         return None
     if not is_dp:
         low, high = shown[0].window.shown
         what = "a limit of" if _words(claim) else "a supremum over"
         text = f"{what} numbers beyond {low}..{high}, which no output need attain"
         outcome = replace(outcome, beside=(*outcome.beside, verdicts.Beside(text)))
-    return outcome if _comes_from_an_end(shown, claim, decide) else None
+    is_violated = isinstance(outcome.verdict, Violated) and outcome.all_values is None
+    if is_violated and not _words(claim):
+        window = shown[0].window
+        return _shown_by_outputs(window, claim, outcome, decide, is_sure=not is_first), "less"
+    return outcome, "kinds"
+
+
+def _shown_by_outputs(
+    window: Window, claim: claims.Claim, outcome: Outcome, decide: Decide, *, is_sure: bool
+) -> Outcome:
+    """Return a violated claim about ε with an event that exists.
+
+    No output here attains ε: numbers further out come ever closer to it. So if it is above the
+    bound, some of them violate the claim, if none here does. Otherwise the claim is false of the
+    supremum alone, and the closest event is as good as any. It `is_sure` that no output attains ε
+    where a smaller window was looked at: see `has_more_to_show`.
+    """
+    from dpcheck.check.quantities.privacy import as_comparison, budget_of, false_comparison
+
+    assert isinstance(claim, claims.PrivacyClaim | claims.QuantityClaim), "no value is violated"
+    asked = as_comparison(claim)
+    assert isinstance(asked, claims.QuantityClaim), "it has a bound"
+    epsilon = claims.QuantityValue(asked.quantity, asked.span)
+    value, least = decide("kinds", epsilon).value, decide("less", epsilon).value
+    assert value is not None, "it is known"
+    assert least is not None, "outputs are finitely many"
+    plain = false_comparison("epsilon", asked, value)
+    most = replace(asked, comparison="<=")
+    is_above = budget_of(claim) is not None and isinstance(decide("kinds", most).verdict, Violated)
+    found = decide("less", most if asked.comparison == "=" else asked).verdict
+    if is_above and isinstance(found, Violated):
+        return replace(outcome, verdict=Violated(_with_event_of(found, plain)))
+    closest = decide("less", replace(asked, comparison="<", bound=Budget.of(0))).verdict
+    assert isinstance(closest, Violated), "no ε is negative"
+    low, high = window.shown
+    which = "no output" if is_sure else f"no output within {low}..{high}"
+    lead = f"{which} attains it: those further out come"
+    if is_above:
+        lead = f"outputs beyond {low}..{high} violate it, and come"
+    said = verdicts.Phrase.of(f"{lead} ever closer to ", value, "; the closest here has ", least)
+    beyond = verdicts.Beyond(said, has_event=is_above)
+    example = replace(_with_event_of(closest, plain), excess=None, beyond=beyond)
+    return replace(outcome, verdict=Violated(example))
+
+
+def has_more_to_show(outcome: Outcome, *, is_first: bool, is_last: bool) -> bool:
+    """Return whether a wider window is worth it for a claim that is known to be violated.
+
+    It shows an event that violates it, if there is one. If any number beyond a window attains ε,
+    the first one does, since all laws beyond have its kind as a part (`tails.laws.shown_kinds`):
+    so after one more window it is known whether any does.
+    """
+    match outcome.verdict:
+        case Violated(verdicts.Counterexample(beyond=verdicts.Beyond(has_event=has_event))):
+            return not is_last and (has_event or is_first)
+        case _:
+            return False
+
+
+def _with_event_of(found: Violated, plain: verdicts.Counterexample) -> verdicts.Counterexample:
+    """Return that a comparison is false, as a plain one says, with the event that was found."""
+    shown = found.counterexample
+    return replace(shown, requirement=plain.requirement, sides=plain.sides)
 
 
 def _comes_from_an_end(shown: Sequence[Source], claim: claims.Claim, decide: Decide) -> bool:
