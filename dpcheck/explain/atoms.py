@@ -139,26 +139,19 @@ def _number(value: Value | None) -> Number | None:
     return value if isinstance(value, int | Rational) and not isinstance(value, bool) else None
 
 
-def _place(value: Value | None) -> Number | None:
-    """Return where a value stands among numbers: one beyond a window next to the window's end."""
-    if isinstance(value, Beyond):
-        return value.first
-    return _number(value)
+Range = tuple[Number | None, Number | None]
+"""The least and the greatest number that a value may be; None where there is no end."""
 
 
-def _is_ordered(values: Iterable[Value]) -> bool:
-    """Return whether values beyond a window are beyond all others.
-
-    What is written from other numbers may be there as well, and is not in order with these; nor are
-    cells with an end, which a bound may part.
-    """
-    beyond = {value for value in values if isinstance(value, Beyond)}
-    known = [number for value in values if (number := _number(value)) is not None]
-    return all(end.last is None for end in beyond) and all(
-        compare(number, end.bound) * (1 if end.is_above else -1) <= 0
-        for end in beyond
-        for number in known
-    )
+def _range(value: Value | None) -> Range | None:
+    """Return where a value stands among numbers: one beyond a window anywhere there."""
+    match value:
+        case Beyond(first=first, last=int() as last):
+            return min(first, last), max(first, last)
+        case Beyond(first=first, is_above=is_above):
+            return (first, None) if is_above else (None, first)
+    number = _number(value)
+    return None if number is None else (number, number)
 
 
 def _value_atoms(name: str, column: Sequence[Value | None]) -> Iterator[Atom]:
@@ -171,22 +164,38 @@ def _value_atoms(name: str, column: Sequence[Value | None]) -> Iterator[Atom]:
             bits = (each is not None and each != text for each in texts)
             yield _atom(f"{name} is other than {text}", 1.2, bits)
     values = [value for value in column if value is not None]
-    numbers = [_place(value) for value in column]
-    if all(_place(value) is not None for value in values) and _is_ordered(values):
-        yield from _order_atoms(name, numbers, 1.1)
+    ranges = [_range(value) for value in column]
+    if all(_range(value) is not None for value in values):
+        yield from _order_atoms(name, ranges, 1.1)
         if len(different) > 3 and all(isinstance(value, int) for value in values):
             for rest, word in enumerate(("even", "odd")):
-                bits = (isinstance(n, int) and n % 2 == rest for n in numbers)
+                bits = (isinstance(n, int) and n % 2 == rest for n in column)
                 yield _atom(f"{name} is {word}", 1.5, bits)
 
 
-def _order_atoms(name: str, numbers: Sequence[Number | None], cost: float) -> Iterator[Atom]:
-    """Yield bounds of a number; those that only one value meets are equalities."""
-    found = sorted({value for value in numbers if value is not None})
+def _order_atoms(name: str, ranges: Sequence[Range | None], cost: float) -> Iterator[Atom]:
+    """Yield bounds of a number; those that only one value meets are equalities.
+
+    A bound that parts the numbers which a value may be says nothing of it, and is left out.
+    """
+    found = sorted({end for ends in ranges if ends is not None for end in ends if end is not None})
     for bound in found[1:-1]:
         for word, sign in ((">=", 1), ("<=", -1)):
-            bits = (n is not None and compare(n, bound) * sign >= 0 for n in numbers)
-            yield _atom(f"{name} {word} {value_text(bound)}", cost, bits)
+            bits = [ends is not None and _keeps(ends, bound, sign) for ends in ranges]
+            known = [bit for bit in bits if bit is not None]
+            if len(known) == len(bits):
+                yield _atom(f"{name} {word} {value_text(bound)}", cost, known)
+
+
+def _keeps(ends: Range, bound: Number, sign: int) -> bool | None:
+    """Return whether all numbers of a range are at least a bound, or at most (a negative sign).
+
+    None where some are and some are not.
+    """
+    least, most = ends if sign > 0 else reversed(ends)
+    if least is not None and compare(least, bound) * sign >= 0:
+        return True
+    return False if most is not None and compare(most, bound) * sign < 0 else None
 
 
 def _count_atoms(sequences: Sequence[Shown]) -> Iterator[Atom]:
@@ -241,7 +250,7 @@ def _sum_atoms(name: str, rows: Sequence[Iterable[Value]]) -> Iterator[Atom]:
         sums.append(total)
     for total in sorted(set(sums)):
         yield _atom(f"{name} is {value_text(total)}", 1.4, (each == total for each in sums))
-    yield from _order_atoms(name, sums, 1.5)
+    yield from _order_atoms(name, [(total, total) for total in sums], 1.5)
 
 
 def _equality_atoms(sequences: Sequence[Shown]) -> Iterator[Atom]:

@@ -24,6 +24,7 @@ from functools import partial
 from itertools import groupby
 from typing import assert_never
 
+from dpcheck.check.values.ranges import in_ranges
 from dpcheck.check.values.verdicts import (
     OPPOSITE,
     Amount,
@@ -364,12 +365,19 @@ def event_text(event: ShownEvent, room: int | None = None, n_all: int = 0) -> st
 
     >>> event_text((OutputSequence(("a",)), OutputSequence(("b", "c"))))
     '{ a; b, then c }'
+    >>> event_text((OutputSequence(("0",)), OutputSequence(("< 0",))))
+    'output <= 0'
     """
     if isinstance(event, Phrase):
         return phrase_text(event, None if room is None else number_text)
     n_all = max(n_all, len(event))
     if n_all == 1:
         return sequence_text(event[0])
+    if n_all == len(event):
+        event = in_ranges(event)
+        n_all = len(event)
+    if n_all == 1:
+        return f"{'output ' * (len(event[0].outputs) == 1)}{sequence_text(event[0])}"
     shown = [sequence_text(each) for each in event[:_SEQUENCES_SHOWN]]
     text = _set_text(shown, n_all)
     while room is not None and len(text) > room and len(shown) > 1:

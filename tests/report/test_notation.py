@@ -7,9 +7,11 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpcheck.check.values.ranges import in_ranges
 from dpcheck.check.values.verdicts import Amount, OutputSequence, Phrase, Sides
 from dpcheck.report.notation import (
     amount_text,
+    event_text,
     number_text,
     phrase_text,
     requirement_text,
@@ -80,3 +82,48 @@ def test_what_depends_on_a_parameter_stands_beside_decimals_as_it_is():
     high = Amount("-5*ln(a)", "-5*ln(a)", param="a")
     assert phrase_text(Phrase.of(low, " to ", high)) == "1/3 ≈ 0.3333333 to -5*ln(a)"
     assert phrase_text(Phrase.of("at most ", high)) == "at most -5*ln(a)"
+
+
+OUTPUTS = ["< -2", *map(str, range(-2, 3)), "in 3..9", "in 10..20", "> 20"]
+
+
+def integers(output):
+    """Return those of -40..40 that an output, or a range of outputs, stands for."""
+    if output == "any number":
+        return set(range(-40, 41))
+    word, _, number = output.rpartition(" ")
+    low, _, high = number.partition("..")
+    low, high = int(low), int(high or low)
+    keeps = {
+        "<": lambda n: n < low,
+        "<=": lambda n: n <= low,
+        ">": lambda n: n > low,
+        ">=": lambda n: n >= low,
+    }
+    return set(filter(keeps.get(word, lambda n: low <= n <= high), range(-40, 41)))
+
+
+@given(st.sets(st.sampled_from(OUTPUTS), min_size=1), st.randoms())
+def test_ranges_stand_for_the_numbers_of_an_event_in_any_order(chosen, random):
+    event = random.sample(sorted(chosen), len(chosen))
+    shown = [each.outputs[0] for each in in_ranges(tuple(OutputSequence((n,)) for n in event))]
+    parts = [integers(each) for each in shown]
+    assert set.union(*parts) == set.union(*map(integers, event))
+    assert sum(map(len, parts)) == len(set.union(*parts))
+    assert len(shown) <= len(event)
+
+
+def test_an_event_of_one_range_is_told_as_a_condition():
+    assert event_text((OutputSequence(("0",)), OutputSequence(("< 0",)))) == "output <= 0"
+    many = tuple(OutputSequence((str(n),)) for n in range(-38, 0))
+    assert event_text(many) == "output in -38..-1"
+    assert event_text((*many, OutputSequence(("> 5",)))) == "{ in -38..-1; > 5 }"
+    assert event_text((OutputSequence(("bot", "0")), OutputSequence(("bot", "< 0")))) == (
+        "bot, then <= 0"
+    )
+
+
+def test_a_part_of_an_event_is_no_range():
+    """Of many sequences an explanation has the first ones."""
+    some = tuple(OutputSequence((text,)) for text in ("0", "< 0"))
+    assert event_text(some, n_all=9) == "{ 0; < 0; and 7 more }"

@@ -9,6 +9,7 @@ from re import compile as pattern
 
 from dpcheck.check.values.amounts import growth_amount
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
+from dpcheck.check.values.ranges import in_ranges
 from dpcheck.check.values.verdicts import (
     Ending,
     OutputSequence,
@@ -75,6 +76,7 @@ def event_parts(event: ShownEvent) -> list[PhrasePart]:
     if isinstance(event, Phrase):
         return list(event.parts)
     parts: list[PhrasePart] = []
+    event = in_ranges(event)
     for k, shown in enumerate(event[:_IN_PHRASE]):
         parts += ["; " * (k > 0), shown]
     more = f"; and {len(event) - _IN_PHRASE:,} more" if len(event) > _IN_PHRASE else ""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
+from dpcheck.check.values.ranges import in_ranges
 from dpcheck.check.values.verdicts import Amount, Phrase, ShownEvent
 from dpcheck.explain import explanation
 from dpcheck.report import notation
@@ -55,7 +56,7 @@ def _blocks(found: explanation.Explanation, file: str) -> Iterator[Iterable[Row]
         yield _event(found.event)
     if found.inequality is not None:
         yield _inequality(found.inequality, is_short=found.rule is not None and not found.event)
-    if found.rule is not None and found.event:
+    if found.rule is not None and found.event and not _says(found.event, found.rule):
         yield [Row("in words", _rule(found.rule, found.inequality))]
     yield remarks
     if found.runs:
@@ -162,7 +163,15 @@ def _neighbors(pair: explanation.Neighbors) -> Iterator[Row]:
     yield Row("", f"{notation.shortened(visible(pair.right))}{note}")
 
 
+def _says(event: ShownEvent, rule: explanation.Rule) -> bool:
+    """Return whether an event as it is shown says what a rule does: `<= 0`."""
+    shown = () if isinstance(event, Phrase) else in_ranges(event)
+    return len(shown) == 1 and rule.text == f"the output {notation.sequence_text(shown[0])}"
+
+
 def _event(event: ShownEvent) -> Iterator[Row]:
+    if not isinstance(event, Phrase):
+        event = in_ranges(event)
     is_one = not isinstance(event, Phrase) and len(event) == 1
     label = "output" if is_one else "event" if isinstance(event, Phrase) else "outputs"
     yield Row(label, notation.event_text(event, _EVENT_ROOM))
