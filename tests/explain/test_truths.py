@@ -794,13 +794,16 @@ def test_numbers_beyond_a_window_are_in_order_with_others_and_never_equal():
     assert found["the first output <= 0"] == [True, True, False, False, False]
     assert found["the second output is > 2"] == [False, False, False, True, True]
     assert not any("equal" in text or "even" in text for text in found)
-    cell = Beyond(is_above=True, bound=2, last=9)  # bounds may part it
+    cell = Beyond(is_above=True, bound=2, last=9)  # bounds within are left out
     farther = Beyond(is_above=True, bound=9)
     in_cells = texts([*rows[:-2], (cell, cell), (farther, farther)])
+    assert in_cells["the first output <= 9"] == [True, True, True, True, False]
     assert "the first output is in 3..9" in in_cells
-    assert not any("=" in text or "even" in text for text in in_cells)
+    assert not any(">= 9" in text or "even" in text for text in in_cells)
     with_more = texts([*rows, (7, 7)])  # there may be a number above 7 that is `> 2`
-    assert not any("=" in text for text in with_more)
+    assert with_more["the first output >= 2"] == [False, False, False, True, True, True]
+    assert with_more["the first output <= 1"] == [True, True, True, False, False, False]
+    assert not any("7" in text and "=" in text for text in with_more)
 
 
 VANISHES = """param p in [0, 1/2]

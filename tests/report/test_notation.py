@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from dpcheck.check.values.ranges import in_ranges
 from dpcheck.check.values.verdicts import Amount, OutputSequence, Phrase, Sides
+from dpcheck.records import replace
 from dpcheck.report.notation import (
     amount_text,
     event_text,
@@ -87,6 +88,10 @@ def test_what_depends_on_a_parameter_stands_beside_decimals_as_it_is():
 OUTPUTS = ["< -2", *map(str, range(-2, 3)), "in 3..9", "in 10..20", "> 20"]
 
 
+def numbers(*texts, has_all_beyond=True):
+    return tuple(OutputSequence((text,), has_all_beyond=has_all_beyond) for text in texts)
+
+
 def integers(output):
     """Return those of -40..40 that an output, or a range of outputs, stands for."""
     if output == "any number":
@@ -106,7 +111,7 @@ def integers(output):
 @given(st.sets(st.sampled_from(OUTPUTS), min_size=1), st.randoms())
 def test_ranges_stand_for_the_numbers_of_an_event_in_any_order(chosen, random):
     event = random.sample(sorted(chosen), len(chosen))
-    shown = [each.outputs[0] for each in in_ranges(tuple(OutputSequence((n,)) for n in event))]
+    shown = [each.outputs[0] for each in in_ranges(numbers(*event))]
     parts = [integers(each) for each in shown]
     assert set.union(*parts) == set.union(*map(integers, event))
     assert sum(map(len, parts)) == len(set.union(*parts))
@@ -114,16 +119,19 @@ def test_ranges_stand_for_the_numbers_of_an_event_in_any_order(chosen, random):
 
 
 def test_an_event_of_one_range_is_told_as_a_condition():
-    assert event_text((OutputSequence(("0",)), OutputSequence(("< 0",)))) == "output <= 0"
-    many = tuple(OutputSequence((str(n),)) for n in range(-38, 0))
-    assert event_text(many) == "output in -38..-1"
-    assert event_text((*many, OutputSequence(("> 5",)))) == "{ in -38..-1; > 5 }"
-    assert event_text((OutputSequence(("bot", "0")), OutputSequence(("bot", "< 0")))) == (
-        "bot, then <= 0"
-    )
+    assert event_text(numbers("0", "< 0")) == "output <= 0"
+    many = map(str, range(-38, 0))
+    assert event_text(numbers(*many)) == "output in -38..-1"
+    assert event_text(numbers(*map(str, range(-38, 0)), "> 5")) == "{ in -38..-1; > 5 }"
+    event = (replace(each, outputs=("bot", *each.outputs)) for each in numbers("0", "< 0"))
+    assert event_text(tuple(event)) == "bot, then <= 0"
 
 
 def test_a_part_of_an_event_is_no_range():
     """Of many sequences an explanation has the first ones."""
-    some = tuple(OutputSequence((text,)) for text in ("0", "< 0"))
-    assert event_text(some, n_all=9) == "{ 0; < 0; and 7 more }"
+    assert event_text(numbers("0", "< 0"), n_all=9) == "{ 0; < 0; and 7 more }"
+
+
+def test_a_number_beyond_others_that_is_told_apart_leaves_no_range():
+    """`> 2` is not all that is above 2 where 50 is output, too."""
+    assert event_text(numbers("2", "> 2", has_all_beyond=False)) == "{ 2; > 2 }"

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
 
 from dpcheck.certify.evidence import Shown
 from dpcheck.chain.arrays import differences, marked
@@ -18,10 +21,11 @@ from dpcheck.check.values.event_text import (
     output_sequence,
 )
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
+from dpcheck.check.values.ranges import are_all_beyond
 from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.exact import Number, compare
 from dpcheck.limits import Limits
-from dpcheck.records import dataclass, field
+from dpcheck.records import dataclass, field, replace
 
 _MAX_CERTIFIED = 64
 """Bounds the event that is summed once more by `certify`, sequence by sequence."""
@@ -94,7 +98,14 @@ class TableEvidence:
     def shown(self, sequence: int) -> OutputSequence:
         """Return the outputs of a sequence, and how it ends."""
         outputs = map(self.output_text, self.rows.table.outputs(sequence))
-        return output_sequence(outputs, int(self.rows.table.end[sequence]))
+        shown = output_sequence(outputs, int(self.rows.table.end[sequence]))
+        return replace(shown, has_all_beyond=self._have_all_beyond)
+
+    @cached_property
+    def _have_all_beyond(self) -> bool:
+        """Whether numbers beyond a window are all that are output there, in any sequence."""
+        codes = np.unique(self.rows.table.shown).tolist()
+        return are_all_beyond([self.output_text(code) for code in codes if code >= 0])
 
     def _largest_without_counterpart(self) -> EventGap | None:
         """Return the largest p of an event with q = 0."""

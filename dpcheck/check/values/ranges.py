@@ -5,7 +5,8 @@ Whoever draws reports reads this, too, and imports nothing of what decides: see 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from re import compile as pattern
 
 from dpcheck.check.values.verdicts import Ending, OutputSequence
@@ -23,40 +24,57 @@ Range = tuple[int | None, int | None, str]
 def in_ranges(event: tuple[OutputSequence, ...]) -> tuple[OutputSequence, ...]:
     """Return an event where numbers in a row are told at once, if it has many or some beyond all.
 
-    These are the last outputs of sequences that are alike before.
+    These are the last outputs of sequences that are alike before. A number beyond a window is in a
+    row with others only where no other one there is told apart from it.
 
-    >>> [str(each) for each in in_ranges(tuple(OutputSequence((n,)) for n in ("1", "0", "< 0")))]
-    ['<= 1']
-    >>> [str(each) for each in in_ranges(tuple(OutputSequence((n,)) for n in ("1", "0", "2")))]
-    ['1', '0', '2']
-    >>> event = (OutputSequence(("bot", n)) for n in ("> 9", "7", "1", "5", "6", "in 8..9", "< 0"))
-    >>> [str(each) for each in in_ranges(tuple(event))]
+    >>> def shown(*last):
+    ...     event = (OutputSequence(("bot", n), has_all_beyond=True) for n in last)
+    ...     return [str(each) for each in in_ranges(tuple(event))]
+    >>> shown("1", "0", "< 0"), shown("1", "0", "2")
+    (['bot, <= 1'], ['bot, 1', 'bot, 0', 'bot, 2'])
+    >>> shown("> 9", "7", "1", "5", "6", "in 8..9", "< 0")
     ['bot, < 0', 'bot, 1', 'bot, >= 5']
     """
-    texts = [each.outputs[-1] if each.outputs else "" for each in event]
-    has_many = len(event) > _MANY or any(_BEYOND.fullmatch(text) for text in texts)
+    known = [_range(each) for each in event]
+    has_many = len(event) > _MANY or any(None in one[:2] for one in known if one is not None)
     if len(event) < 2 or not has_many:
         return event
     ranges: dict[tuple[tuple[str, ...], Ending], list[Range]] = {}
-    for each, text in zip(event, texts, strict=True):
-        known = _range(text)
-        if known is not None:
-            ranges.setdefault((each.outputs[:-1], each.ending), []).append(known)
-    found: dict[OutputSequence, None] = {}
-    for each, text in zip(event, texts, strict=True):
+    for each, one in zip(event, known, strict=True):
+        if one is not None:
+            ranges.setdefault((each.outputs[:-1], each.ending), []).append(one)
+    found: list[OutputSequence] = []
+    for each, one in zip(event, known, strict=True):
         before = each.outputs[:-1]
-        if _range(text) is None:
-            found[each] = None
+        if one is None:
+            found.append(each)
         else:
-            joined = _joined(ranges.pop((before, each.ending), ()))
-            found |= {OutputSequence((*before, said), each.ending): None for said in joined}
+            texts = _joined(ranges.pop((before, each.ending), ()))
+            found += [OutputSequence((*before, text), each.ending) for text in texts]
     return tuple(found)
 
 
-def _range(text: str) -> Range | None:
-    """Return the integers that an output stands for, if it is one or some of them."""
+def are_all_beyond(outputs: Sequence[str]) -> bool:
+    """Return whether each of some outputs `> 5` stands for all numbers above 5 among them.
+
+    >>> are_all_beyond(["3", "> 5", "< 0"]), are_all_beyond(["> 5", "50"])
+    (True, False)
+    """
+    known = [one for text in outputs if (one := _range(OutputSequence((text,), "stopped", True)))]
+    ends = sorted(known, key=lambda one: (one[0] is not None, one[0] or 0))
+    return all(
+        first[1] is not None and second[0] is not None and first[1] < second[0]
+        for first, second in pairwise(ends)
+    )
+
+
+def _range(shown: OutputSequence) -> Range | None:
+    """Return the integers that the last output stands for, if it is one or some of them."""
+    text = shown.outputs[-1] if shown.outputs else ""
     if _INTEGER.fullmatch(text):
         return int(text), int(text), text
+    if not shown.has_all_beyond:
+        return None
     if found := _BEYOND.fullmatch(text):
         end = int(found[2])
         return (end + 1, None, text) if found[1] == ">" else (None, end - 1, text)

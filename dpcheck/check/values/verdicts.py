@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, assert_never
 
 from dpcheck.intervals import ParamInterval
 from dpcheck.limits import Limit
-from dpcheck.records import dataclass
+from dpcheck.records import dataclass, field
 
 if TYPE_CHECKING:
     import sympy
@@ -255,11 +255,13 @@ class OutputSequence:
     """What is seen of a run: outputs as the language writes them, and how it ends.
 
     A run that `goes on` is known by its first outputs only. The runs of a path formula name the
-    states they pass where these output nothing.
+    states they pass where these output nothing. It `has_all_beyond` where `> 5` is sure to stand
+    for all numbers above 5 that are output: the program writes no other ones there.
     """
 
     outputs: tuple[str, ...]
     ending: Ending = "stopped"
+    has_all_beyond: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
         """Return the sequence as the keys of tables and the JSON answer write it.

@@ -28,6 +28,7 @@ def _object(value: object) -> object:
     if isinstance(value, tuple):
         return [_object(each) for each in value]
     if is_dataclass(value):
-        parts = {field.name: _object(getattr(value, field.name)) for field in fields(value)}
+        shown = [field.name for field in fields(value) if field.compare]  # others are for the text
+        parts = {name: _object(getattr(value, name)) for name in shown}
         return {name: part for name, part in parts.items() if part not in (None, [], "")}
     return value
