@@ -50,7 +50,7 @@ def explain_formula(subject: Subject, example: Counterexample) -> Explanation:
     claim = subject.claim
     assert isinstance(claim, claims.FormulaClaim), "others are explained elsewhere"
     if subject.truths.tells_bounds:
-        return as_found(example)
+        return _within_bounds(subject, _positive(claim.formula), example)
     selected = subject.selected
     failing = selected[subject.truths.false_at(claim.formula, selected)]
     (formula, failing), *more = false_parts(_positive(claim.formula), failing, subject.truths)
@@ -94,6 +94,75 @@ def _all_of(subject: Subject, formulas: Sequence[f.StateFormula]) -> Phrase:
         weaker = _weaker(subject, each, subject.selected)
         parts += ["; " * (k > 0), *(weaker or [f"{formula_text(each)} is false, too"])]
     return Phrase.of(*parts)
+
+
+# --- bounds --------------------------------------------------------------------------------
+
+
+def _within_bounds(
+    subject: Subject, formula: f.StateFormula, example: Counterexample
+) -> Explanation:
+    """Return why a formula is false that is known within bounds: what bounds it, and what is sure.
+
+    What the counterexample says stands beside it.
+    """
+    selected = subject.selected
+    failing = selected[subject.truths.false_at(formula, selected)]
+    (part, failing), *more = false_parts(formula, failing, subject.truths)
+    made = as_found(example)
+    if not isinstance(part, f.ProbabilityIs | f.Private):
+        return made
+    unknown = [
+        each
+        for each in f.outermost_numbers(part.path)
+        if not subject.truths.bounds_everywhere(each).are_known
+    ]
+    if not unknown:
+        return made
+    why = "depends on how far beyond the window numbers without bounds are"
+    known = Remark("known", Phrase.of(f"within bounds: {formula_text(unknown[0])} {why}"))
+    made = replace(made, remarks=(*made.remarks, known))
+    tight: Tight | None
+    if isinstance(part, f.Private):
+        tight = subject.part("tight", lambda: _sure_budget(subject, part))
+    else:
+        tight = subject.part("tight", lambda: _sure_bound(subject, part))
+        made = _inner_within(subject, part, example, made)
+    return made if more else replace(made, tight=tight)
+
+
+def _inner_within(
+    subject: Subject, formula: f.ProbabilityIs, example: Counterexample, made: Explanation
+) -> Explanation:
+    """Return an explanation with a D or P inside of a path that surely fails."""
+    name, path = subject.chain.state_text, formula.path
+    start = next(s for s in subject.selected.tolist() if name(s) == example.states[0])
+    inner, _ = subject.part("inner", lambda: inner_of(subject, path, start)) or (None, None)
+    within = None
+    if formula.relations[0][0] in (">=", ">", "="):
+        within = subject.part("inner", lambda: false_within(subject, path, start))
+    remarks = made.remarks if within is None else (*made.remarks, within)
+    return replace(made, remarks=remarks, inner=inner)
+
+
+def _sure_bound(subject: Subject, formula: f.ProbabilityIs) -> Tight | None:
+    """Return the bounds of a P that all inputs surely keep, None where every probability does."""
+    ends = [end for pair in subject.truths.bounds(formula.path, subject.selected) for end in pair]
+    kept = kept_by("P", formula.relations, ends)
+    return None if says_nothing(kept) else Tight(Phrase.of("sure to hold as P", *kept))
+
+
+def _sure_budget(subject: Subject, formula: f.Private) -> Tight:
+    """Return budgets of a D that all pairs surely keep: the most of one side, the least of another.
+
+    Smaller ones may do.
+    """
+    truths = subject.truths
+    pairs = truths.pairs_at(subject.selected)
+    left, right = (truths.bounds(formula.path, pairs[:, k]) for k in (0, 1))
+    both = list(zip(left, right, strict=True))
+    most = [Gap(0, 0, p[1], q[0]) for one in both for p, q in (one, one[::-1])]
+    return Tight(_tight(formula, most).text)
 
 
 # --- D -------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ from dpcheck.logic.claims import FormulaClaim
 from dpcheck.logic.formula_text import formula_text
 from dpcheck.model import trees
 from dpcheck.model.program import Mechanism
+from dpcheck.model.values import value_text
 from dpcheck.records import dataclass, replace
 
 Pair = tuple[int, int]
@@ -84,11 +85,11 @@ def false_within(subject: Subject, path: f.PathFormula, start: int) -> Remark | 
     alike_first = sorted(truths.initial_alike(start), key=lambda s: len(cells.changed(start, s)))
     following = partial(_following_states, truths.chain)
     for formula, depths in _required(path, (0, 0)):
-        false = set(np.flatnonzero(~truths.everywhere(formula)).tolist())
+        false = set(np.flatnonzero(~truths.possibly(formula)).tolist())
         way = _nearest(subject, [start], following, false.__contains__, depths)
         if way is not None:
             alike = truths.alike(way[-1])
-            false = set(alike[~truths.at(formula, alike)].tolist())
+            false = set(alike[truths.false_at(formula, alike)].tolist())
             way = _nearest(subject, alike_first, following, false.__contains__, depths)
         if way is not None:
             return _false_after(subject, formula, way, is_other=way[0] != start)
@@ -107,9 +108,43 @@ def _false_after(
         shown = tuple(chain.observation_text(code) for code in codes if code >= 0)
         after: list[PhrasePart] = [" after ", OutputSequence(shown)] if shown else []
         where = [*after, " at the end" * (len(shown) < len(codes)), f" from {name(way[0])}"]
+        where += _remembered(subject, [(state,) for state in way], shown)
     why = " (queries that are not asked yet are any)" if is_other else ""
     said = [f"{formula_text(formula)} is false", *where, ": ", number_amount(p), why]
     return Remark("inner", Phrase.of(*said))
+
+
+def _remembered(
+    subject: Subject, way: Sequence[tuple[int, ...]], outputs: Sequence[str]
+) -> list[PhrasePart]:
+    """Return what is remembered where a way of states, or of pairs, ends: ` with noisy_t > 5`.
+
+    Without it two states with the same outputs would look alike, of which one fails. Nothing is
+    said where the outputs alone tell the states.
+    """
+    chain = subject.truths.chain
+    ends = zip(way[0], way[-1], strict=True)
+    if all(set(after_outputs(chain, {s: 1}, outputs)) == {t} for s, t in ends):
+        return []
+    texts = [_memory(subject, s, t) for s, t in zip(way[0], way[-1], strict=True)]
+    if not any(texts):
+        return []
+    lead = ", both with " if len(texts) > 1 and len(set(texts)) == 1 else " with "
+    return [lead, " against ".join(text or "nothing" for text in dict.fromkeys(texts))]
+
+
+def _memory(subject: Subject, start: int, state: int) -> str:
+    """Return what a state remembers beside the inputs of the start, which are told already."""
+    chain, cells = subject.truths.chain, input_cells(subject.explored)
+    code = int(chain.observation[state])
+    lead = f"after output {chain.observation_text(code)} with " if code >= 0 else ""
+    text = chain.state_text(state)
+    if not lead or not text.startswith(lead):
+        return ""
+    memory = f", {text.removeprefix(lead)},"
+    for name, value in cells.environment(start).items() if cells.values else ():
+        memory = memory.replace(f", {name} = {value_text(value)},", ",")
+    return memory.strip(", ")
 
 
 def _required(tree: object, depths: Depths) -> Iterator[tuple[f.ProbabilityIs, Depths]]:
@@ -165,7 +200,7 @@ def _failing(subject: Subject, nested: Nested) -> Inner | None:
     """
     truths, formula, name = subject.truths, nested.formula, subject.chain.state_text
     pairs: list[Pair] = [(s, t) for s, t in truths.violating(formula, truths.pairs).tolist()]
-    false = ~truths.everywhere(nested.within)
+    false = ~truths.possibly(nested.within)
     pairs = [(s, t) for s, t in pairs if false[s] or false[t]] or pairs
     failing = [*pairs, *((t, s) for s, t in pairs)]
     is_program = isinstance(subject.target, Mechanism)
@@ -179,9 +214,10 @@ def _failing(subject: Subject, nested: Nested) -> Inner | None:
     shown, places = truths.chain.observation, way[1:] if is_program else []
     outputs = tuple(truths.chain.observation_text(int(shown[s])) for s, _ in places)
     left, right = map(name, way[0] if is_program else way[-1])
-    said: list[str | OutputSequence] = [f"{formula_text(formula)} is false"]
+    said: list[PhrasePart] = [f"{formula_text(formula)} is false"]
     event, failing_there = formula.path, inequality_of(p, q, formula.epsilon, formula.delta)
     run = None
+    memory = _remembered(subject, way, outputs) if is_program else []
     if all(
         set(after_outputs(truths.chain, {s: 1}, outputs)) == {t}
         for s, t in zip(way[0], way[-1], strict=True)
@@ -191,7 +227,7 @@ def _failing(subject: Subject, nested: Nested) -> Inner | None:
         passed = [] if run is None else output_lines(run)[len(outputs) - 1 : len(outputs)]
         line = "".join(map(subject.in_brackets, passed))
         said += [" after ", OutputSequence(outputs), f"{line}, {left} against {right}"]
-        said.append(", after the same draws on both sides")
+        said += [*memory, ", after the same draws on both sides"]
     else:
         said.append(f"{' at the inputs' * is_program}, {left} against {right}")
     return Inner(Phrase.of(*said), Phrase.of(formula_text(event)), failing_there, run)
@@ -283,7 +319,7 @@ def _least(subject: Subject, formula: f.Private) -> Phrase | None:
         formula_then = trees.replaced(
             claim.formula, lambda node: wider if node is formula else None
         )
-        return bool(truths.at(formula_then, subject.selected).all())
+        return bool(truths.bounds_at(formula_then, subject.selected).surely.all())
 
     if not ratios or not holds(ratios[-1]):
         return None

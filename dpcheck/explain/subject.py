@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.check.decide import selected_states
-from dpcheck.check.formulas.truths import Truths
+from dpcheck.check.formulas.truths import BEYOND, Truths
 from dpcheck.check.values.measures import Measures
 from dpcheck.check.values.verdicts import Amount
 from dpcheck.exact import TooLarge
@@ -77,8 +77,9 @@ class Subject:
         try:
             self.limits.check_time("explaining")
             return make()
-        except (LimitReached, TooLarge, RecursionError, MemoryError):
-            self.omitted.append(name)
+        except (LimitReached, TooLarge, RecursionError, MemoryError) as reached:
+            if not isinstance(reached, LimitReached) or reached.limit != BEYOND:
+                self.omitted.append(name)  # what no window knows is told by `known`
         except Exception:  # noqa: BLE001 - a bug costs this part and nothing else
             import traceback
 

@@ -111,7 +111,11 @@ def number_text(
     '3/4'
     >>> number_text(Amount("161/648000", "0.00024845679012345679"))
     '≈ 0.0002484568'
+    >>> number_text(Amount("in [0, 2.5811747917e-9]", "0", enclosure=("0", "2.5811747917e-9")))
+    'in [0, 2.581175e-9]'
     """
+    if amount.decimal == "0" and (interval := _interval_text(amount, digits)) is not None:
+        return interval  # it may be 0, and need not
     if len(amount.exact) <= longest and not _is_interval(amount):
         return amount.exact
     return amount.decimal if amount.decimal == "inf" else f"≈ {_rounded(amount.decimal, digits)}"
@@ -126,11 +130,8 @@ def readable(amount: Amount, longest: int = 24, digits: int = _DIGITS_SHOWN) -> 
     >>> readable(Amount("in [0, 2.5811747917e-9]", "0", enclosure=("0", "2.5811747917e-9")), 0)
     'in [0, 2.581175e-9]'
     """
-    if amount.enclosure is not None and _is_interval(amount):
-        below, above = amount.enclosure
-        if _rounded(below, digits) != _rounded(above, digits):  # no decimal stands for both
-            low = "0" if below == "0" else _rounded(below, digits, ">=")
-            return f"in [{low}, {_rounded(above, digits, '<=')}]"
+    if (interval := _interval_text(amount, digits)) is not None:
+        return interval
     is_decimal = amount.exact == amount.decimal and len(amount.exact) < 10
     is_short = is_decimal or len(amount.exact) <= longest
     return amount_text(amount, digits) if is_short else number_text(amount, 0, digits)
@@ -312,6 +313,17 @@ def _shorten(match: re.Match[str]) -> str:
     above, _, below = match[1].partition("/")
     decimal = Context(prec=_ALL_DIGITS).divide(Decimal(above), Decimal(below or "1"))
     return f"≈ {_rounded(str(decimal))} ({_length(match[1])})"
+
+
+def _interval_text(amount: Amount, digits: int) -> str | None:
+    """Return the ends of an enclosure, None where one decimal stands for both."""
+    if amount.enclosure is None or not _is_interval(amount):
+        return None
+    below, above = amount.enclosure
+    if _rounded(below, digits) == _rounded(above, digits):
+        return None
+    low = "0" if below == "0" else _rounded(below, digits, ">=")
+    return f"in [{low}, {_rounded(above, digits, '<=')}]"
 
 
 # --- sequences of outputs ------------------------------------------------------------------

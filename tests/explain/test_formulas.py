@@ -301,3 +301,63 @@ def test_what_few_analysts_show_is_no_bound_for_all(tmp_path):
     assert looked_at.startswith("4 of the 4 looked at fail: x = 0, c = [low] (1/4)")
     assert (first.tight, more.tight, private.tight) == (None, None, None)
     assert private.others.is_window
+
+
+TWO_THRESHOLDS = """
+mechanism m {
+  input q in 0..1
+  adjacent abs(q - q') <= 1
+  a ~ geometric(0, 1/3) unbounded
+  b ~ geometric(0, 1/3) unbounded
+  t := if q = 0 then a else b
+  coin ~ bernoulli(1/4 + q/4)
+  output coin
+  v ~ geometric(q, 1/2) unbounded
+  output if v >= t then top else bot
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("claim", "lead"),
+    [
+        ("P>=3/4 [ X (output | D{ln 2} [ X top ]) ]", "sure to hold as P"),
+        ("P>=3/4 [ X (!output & !D{ln 2} [ X top ]) ]", "sure to hold as P"),
+        ("P=3/4 [ X (output | D{ln 2} [ X top ]) ]", "sure to hold as P"),
+        ("D{1/1000} [ X (output | D{ln 2} [ X top ]) ]", ""),
+    ],
+)
+def test_what_is_sure_of_a_formula_that_is_known_within_bounds_holds(claim, lead, tmp_path):
+    (found,) = explained(f"{TWO_THRESHOLDS}check m: {claim}", tmp_path)
+    known = next(remark for remark in found.remarks if remark.label == "known")
+    assert "depends on how far beyond the window" in str(known.text)
+    said = str(found.tight.text)
+    assert said.startswith(lead)
+    path = claim[claim.index("[ X (") :]
+    bounds = said.removeprefix("sure to hold as ").removesuffix(" would do").split(" or ")
+    for bound in bounds:
+        holding = f"{TWO_THRESHOLDS}check m: {bound} {path}"
+        assert [type(each.outcome.verdict).__name__ for each in answers(holding, tmp_path)] == [
+            "Holds"
+        ]
+
+
+def test_a_state_is_told_by_what_it_remembers_where_outputs_do_not_tell_it(tmp_path):
+    text = """
+mechanism m {
+  input q[1..2] in 0..1
+  adjacent linf(q, q') <= 1
+  t ~ geometric(1, 1/4) unbounded
+  for i in 1..2 {
+    v ~ geometric(q[i], 1/2) unbounded
+    output if v >= t then top else bot
+  }
+}
+"""
+    first, after = explained(
+        f"{text}check m: P=1 [ X P>=1/50 [ X bot ] ]\ncheck m: P=1 [ P>=1 [ X bot ] ]", tmp_path
+    )
+    (inner,) = (str(each.text) for each in first.remarks if each.label == "inner")
+    assert re.search(r"after (top|bot) from q = \[., .\] with t < -?\d+, 1 draw \w+ it: ", inner)
+    assert "q[2]" not in inner
+    assert " with " not in "".join(str(each.text) for each in after.remarks)

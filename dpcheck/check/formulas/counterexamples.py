@@ -233,8 +233,10 @@ def _runs(
         return ()
     from dpcheck.check.formulas.heaviest_runs import heavy_runs
 
-    satisfying = truths.everywhere
     found = heavy_runs(
-        truths.chain, path, states, satisfying=satisfying, is_satisfying=is_satisfying
+        *(truths.chain, path, states),
+        surely=truths.surely,
+        possibly=truths.possibly,
+        is_satisfying=is_satisfying,
     )
     return tuple(Run(shown, tuple(number_amount(p) for p in each)) for shown, each in found)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.chain.chain import BoolArray, Chain
+from dpcheck.chain.chain import Chain
 from dpcheck.chain.graph import graph_of
 from dpcheck.check.values.event_text import (
     DIVERGED,
@@ -34,7 +34,7 @@ from dpcheck.logic import formulas as f
 from dpcheck.privacy.losses import sum_of
 from dpcheck.solve.formulas.almost_sure import progression_of_runs
 from dpcheck.solve.formulas.independent_parts import ALWAYS_FORMULA, NEVER_FORMULA
-from dpcheck.solve.paths import term_of
+from dpcheck.solve.paths import Satisfying, term_of
 
 _MAX_GROUPS = 400
 """Bounds the search for runs to show: groups of runs that are taken up."""
@@ -59,15 +59,21 @@ def heavy_runs(
     path: f.PathFormula,
     states: tuple[int, ...],
     *,
-    satisfying: Callable[[f.StateFormula], BoolArray],
+    surely: Satisfying,
+    possibly: Satisfying,
     is_satisfying: bool,
 ) -> list[HeavyRun]:
-    """Return up to three groups of runs that satisfy the path formula (or do not).
+    """Return up to three groups of runs that surely satisfy the path formula (or surely do not).
+
+    The truth of state formulas is known within bounds, each [n_states].
 
     Each comes with its probability from every one of the states: one state, or two neighbors; then
     groups that are likelier from the first are wanted, by falling difference.
     """
-    rests = PathRests(chain, path, satisfying=satisfying, is_satisfying=is_satisfying)
+    truth, below = (surely, possibly) if is_satisfying else (possibly, surely)
+    rests = PathRests(
+        chain, path, satisfying=truth, below_negations=below, is_satisfying=is_satisfying
+    )
     return _Search(chain, rests).found(states)
 
 
@@ -82,11 +88,15 @@ class PathRests:
         chain: Chain,
         path: f.PathFormula,
         *,
-        satisfying: Callable[[f.StateFormula], BoolArray],
+        satisfying: Satisfying,
         is_satisfying: bool,
+        below_negations: Satisfying | None = None,
     ) -> None:
-        """Begin with a path formula; `satisfying` has the truth of state formulas, [n_states]."""
-        literals, term = term_of(path, satisfying)
+        """Begin with a path formula; `satisfying` has the truth of state formulas, [n_states].
+
+        It may be another one of those below negations: see `solve.paths.path_bounds`.
+        """
+        literals, term = term_of(path, satisfying, below_negations)
         terms, graph = literals.terms, graph_of(chain)
         term = term if is_satisfying else terms.negation(term)
         states = np.arange(chain.n_states)

@@ -171,6 +171,14 @@ class Truths:
             known = self._everywhere[id(formula)] = formula, found
         return known[1]
 
+    def surely(self, formula: f.StateFormula) -> BoolArray:
+        """Return where a formula surely holds among all states, [n_states]."""
+        return self.bounds_everywhere(formula).surely
+
+    def possibly(self, formula: f.StateFormula) -> BoolArray:
+        """Return where a formula possibly holds among all states, [n_states]."""
+        return self.bounds_everywhere(formula).possibly
+
     def is_known(self, path: f.PathFormula) -> bool:
         """Return whether the formulas inside of a path are known at all states."""
         return all(self.bounds_everywhere(each).are_known for each in f.outermost_numbers(path))
@@ -254,14 +262,8 @@ class Truths:
         if self.is_known(path):
             return self._between(path, states, self.everywhere, self.everywhere)
 
-        def surely(inner: f.StateFormula) -> BoolArray:
-            return self.bounds_everywhere(inner).surely
-
-        def possibly(inner: f.StateFormula) -> BoolArray:
-            return self.bounds_everywhere(inner).possibly
-
-        lower = self._between(path, states, surely, possibly)
-        upper = self._between(path, states, possibly, surely)
+        lower = self._between(path, states, self.surely, self.possibly)
+        upper = self._between(path, states, self.possibly, self.surely)
         return [(low, high) for (low, _), (_, high) in zip(lower, upper, strict=True)]
 
     def _between(

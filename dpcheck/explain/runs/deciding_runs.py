@@ -70,7 +70,8 @@ def _heavy(
         "runs",
         lambda: heavy_runs(
             *(truths.chain, path, states),
-            satisfying=truths.everywhere,
+            surely=truths.surely,
+            possibly=truths.possibly,
             is_satisfying=is_inside,
         ),
     )

@@ -28,7 +28,7 @@ from dpcheck.check.values.verdicts import Outcome, Undecided, Value, Violated
 from dpcheck.exact import Budget, Number, Param
 from dpcheck.explore import Explored
 from dpcheck.explore.tails.tails import Window
-from dpcheck.limits import LimitReached, too_large
+from dpcheck.limits import Limit, LimitReached, too_large
 from dpcheck.logic import claims
 from dpcheck.records import dataclass, replace
 from dpcheck.resolve import ResolvedCheck
@@ -123,16 +123,25 @@ def decided_between(
     exact = _of_an_end(shown, claim, outcome, decide, is_first=is_first, is_last=is_last)
     if exact is not None:
         return exact
-    if outcome.all_values is not None:
+    limit = undecided_beyond(shown[0], param).limit
+    between = _between(claim, (less, outcome), limit, is_last=is_last)
+    return None if between is None else (between, "less")
+
+
+def _between(
+    claim: claims.Claim, ends: tuple[Outcome, Outcome], limit: Limit, *, is_last: bool
+) -> Outcome | None:
+    """Return the outcome by what it is where less is told, and where more is, if both are enough.
+
+    The limit is that of values of a parameter for which they are not.
+    """
+    if ends[1].all_values is not None:
         from dpcheck.check.all_values.piecewise import between_for_all
 
-        limit = undecided_beyond(shown[0], param).limit
-        between = between_for_all(claim, less, outcome, limit) if is_last else None
-    else:
-        from dpcheck.check.quantities.between import between_outcomes
+        return between_for_all(claim, *ends, limit) if is_last else None
+    from dpcheck.check.quantities.between import between_outcomes
 
-        between = between_outcomes(claim, less, outcome, may_be_wide=is_last)
-    return None if between is None else (between, "less")
+    return between_outcomes(claim, *ends, may_be_wide=is_last)
 
 
 def _undecided(less: Outcome, verdict: Undecided) -> Undecided:
