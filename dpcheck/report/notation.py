@@ -377,7 +377,7 @@ def event_text(event: ShownEvent, room: int | None = None, n_all: int = 0) -> st
 
     >>> event_text((OutputSequence(("a",)), OutputSequence(("b", "c"))))
     '{ a; b, then c }'
-    >>> event_text((OutputSequence(("0",)), OutputSequence(("< 0",))))
+    >>> event_text(tuple(OutputSequence((text,), has_all_beyond=True) for text in ("0", "< 0")))
     'output <= 0'
     """
     if isinstance(event, Phrase):
