@@ -842,8 +842,12 @@ def test_a_limit_that_no_output_attains_is_shown_by_the_closest_one(claim):
     assert said.endswith("the closest here has ln(118/71)")
 
 
-def test_a_bound_that_only_far_outputs_exceed_is_shown_by_the_closest_one():
-    (result,) = check_text(f"{LARGEST}check m: dp(ln(5/3 - 1/10^25))")["results"]
+def test_a_bound_that_only_far_outputs_exceed_is_shown_by_the_closest_one(tmp_path):
+    """A witness has no event: the closest one does not exceed the bound."""
+    text = f"{LARGEST}check m: dp(ln(5/3 - 1/10^25))"
+    (result,) = check_text(text, "--witness", str(tmp_path))["results"]
+    (witness,) = tmp_path.iterdir()
+    assert "further out than those told one by one" in witness.read_text("utf-8")
     found = result["counterexample"]
     first, second = chances_of_more_than(64)
     assert found["probabilities"] == [str(first), str(second)]
