@@ -113,19 +113,26 @@ compute m at x = 0: P=? [ X (output <= 8 & D{{0}} [ X output = true ]) ]
     assert result["value"]["exact"] == str(expected)
 
 
-def test_runs_that_may_have_shown_equal_numbers_go_on():
-    """Only numbers beyond the window make c true: 4 to 10 in both runs."""
-    text = """
-mechanism m {
+@pytest.mark.parametrize(
+    "shows",
+    [
+        "if x = 0 { y ~ NOISE  c := y > 3  output y } else { z ~ NEAR  c := z > 3  output z }",
+        "y ~ NOISE  c := y > 3  if x = 0 { output y } else { output 7 }",
+    ],
+)
+def test_runs_that_may_have_shown_equal_numbers_go_on(shows):
+    """Only numbers beyond the window make c true: 4 to 10 in both runs, or 7."""
+    shows = shows.replace("NOISE", "geometric(0, 1/2) unbounded").replace("NEAR", "uniform(0..10)")
+    text = f"""
+mechanism m {{
   input x in 0..1
   adjacent all
-  if x = 0 { y ~ geometric(0, 1/2) unbounded  c := y > 3  output y }
-  else { z ~ uniform(0..10)  c := z > 3  output z }
+  {shows}
   output go
   w ~ bernoulli(if c then 1/4 + x/2 else 1/2)
   output w
-}
-compute m at x = 0: P=? [ X X D{0} [ X output = true ] ]
+}}
+compute m at x = 0: P=? [ X X D{{0}} [ X output = true ] ]
 """
     (result,) = check_text(text)["results"]
     low, high = interval(result)  # not where c is true, with probability 1/24
