@@ -189,24 +189,61 @@ compute m at x = 0: P=? [ X D{{ln 2}} [ X output = true ] ]
     assert low - Fraction(1, 10**6) <= near <= high + Fraction(1, 10**6)
 
 
-def test_a_copy_of_a_number_and_a_draw_may_be_equal():
+@pytest.mark.parametrize("other", ["geometric(0, 1/2) POLICY", "uniform(0..10)"])
+def test_a_copy_of_a_number_and_a_draw_may_be_equal(other):
+    text = f"""
+mechanism m {{
+  input x in 0..1
+  adjacent all
+  t ~ geometric(0, 1/2) POLICY
+  output go
+  if x = 0 {{ v ~ {{t: 1/2, 0: 1/2}} }} else {{ v ~ {other} }}
+  output asked
+  w ~ bernoulli(if x = 0 & v >= t then 3/4 else 1/4)
+  output w
+}}
+compute m at x = 0: P=? [ X X D{{0}} [ X output = true ] ]
+"""
+    (low, high), near = compared(text, "clamped -25..25")
+    assert low - Fraction(1, 10**7) <= near <= high + Fraction(1, 10**7)
+    assert high - low < Fraction(1, 10**9)
+
+
+def test_a_value_that_is_shown_with_bounds_may_be_one_that_is_told_as_beyond():
+    """After 7 the state is one, whether y was 7 or not, and only there a neighbor goes on."""
     text = """
 mechanism m {
   input x in 0..1
   adjacent all
-  t ~ geometric(0, 1/2) unbounded
-  output go
-  if x = 0 { v ~ {t: 1/2, 0: 1/2} } else { v ~ geometric(0, 1/2) unbounded }
-  output asked
-  w ~ bernoulli(if x = 0 & v >= t then 3/4 else 1/4)
+  y ~ geometric(0, 1/2) unbounded
+  c ~ bernoulli(1/2)
+  if c { output y } else { if x = 1 { stop }  output 7 }
+  w ~ bernoulli(1/4 + x/2)
   output w
 }
-compute m at x = 0: P=? [ X X D{0} [ X output = true ] ]
+compute m at x = 0: P=? [ X D{0} [ X output = true ] ]
 """
     (result,) = check_text(text)["results"]
-    low, high = interval(result)  # v >= t but where v = 0 < t
-    assert low <= Fraction(1, 6) <= high
-    assert high - low < Fraction(1, 10**9)
+    assert interval(result) == (0, 0)
+
+
+def test_two_runs_in_one_state_may_hold_different_numbers():
+    """The data are any two above 3, also from one input: 4 and 20 have chances 2^16 apart."""
+    text = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  prior t ~ geometric(0, 1/2) unbounded
+  output t > 3
+  v ~ geometric(0, 1/2) unbounded
+  output v >= t
+}
+compute m at x = 0: P=? [ X (output = true & D{ln 100} [ X output = true ]) ]
+"""
+    (result,) = check_text(text)["results"]
+    low, high = interval(result)
+    assert low == 0
+    assert high < Fraction(1, 1000)
 
 
 DECIDED = """
