@@ -246,6 +246,29 @@ compute m at x = 0: P=? [ X (output = true & D{ln 100} [ X output = true ]) ]
     assert high < Fraction(1, 1000)
 
 
+@pytest.mark.parametrize("n", range(2, 16))
+@pytest.mark.parametrize("moved", ["v + 3 >= t", "v >= t - 3", "v + 1 >= t - 2"])
+def test_a_number_next_to_the_end_may_be_met_by_one_that_is_moved(n, moved):
+    """P(v >= t - 3) is 2/3 2^(3-t) for t >= 3: less than 99/100 of that at n for t > n."""
+    text = f"""
+mechanism m {{
+  input x in 0..1
+  adjacent all
+  t ~ geometric(0, 1/4) unbounded
+  output go
+  v ~ geometric(0, 1/2) unbounded
+  output {moved}
+}}
+"""
+    near = Fraction(2, 3) * Fraction(1, 2) ** (n - 3) if n > 3 else 1 - Fraction(2) ** (n - 3) / 3
+    claim = f"compute m at x = 0: P=? [ X P<={near * Fraction(99, 100)} [ X output = true ] ]"
+    (result,) = check_text(text + claim)["results"]
+    low, high = interval(result)
+    expected = Fraction(4, 5) * Fraction(1, 4) ** (n + 1)
+    assert low <= expected <= high
+    assert high - low < Fraction(1, 10**7)
+
+
 DECIDED = """
 mechanism m {
   input x in 0..1
