@@ -89,7 +89,10 @@ def test_bounds_of_long_compositions_lie_between_the_bounds_of_dp_accounting():
         assert float(below.mid()) <= float(above.mid()) <= high + SLACK
 
 
-HAVE_NO_ONE_TABLE = {"adaptive_above_threshold", "online", "stream"}
+HAVE_NO_ONE_TABLE = {
+    *("adaptive_above_threshold", "online", "stream"),
+    *("unbounded_adaptive_above_threshold", "unbounded_online", "unbounded_stream"),
+}
 """Mechanisms whose analyst adapts, or whose runs may have any number of outputs."""
 LIBRARY = [
     (path.stem, name)

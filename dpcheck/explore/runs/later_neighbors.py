@@ -23,7 +23,8 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.chain.sets import distinct, distinct_rows, union, without
-from dpcheck.explore.runs.lock_step import CERTAIN, NOWHERE, Steps
+from dpcheck.explore.runs.lock_step import CERTAIN, NOWHERE, Steps, far_alike
+from dpcheck.explore.runs.orders import ordered
 from dpcheck.explore.runs.program_points import DRAWS, SHOWN
 from dpcheck.explore.runs.raw_graph import LabelledEdges, RawGraph
 from dpcheck.explore.tails.tails import Tails
@@ -225,15 +226,15 @@ def _classes(raw: RawGraph, tails: Tails, far_shown: IntArray) -> IntArray:
     """Return numbers of the states [n_states] after outputs, -1 for others.
 
     States of one number differ in what is known of far numbers alone, by what they were compared
-    with before: they may stand for the same states, which have the neighbors of all of them.
+    with before, and hold these in one order: they may stand for the same states, which have the
+    neighbors of all of them.
     """
     found, n_known = np.full(raw.stopped + 1, NOWHERE), 0
     for (kind, _), states in raw.cuts.items():
         if kind != "shown":
             continue
-        others = set(states.columns).difference(tails.columns, [SHOWN])
-        columns = [states.columns[name] for name in sorted(others)]
-        first, of_row = distinct_rows([far_shown[states.numbers], *columns])
+        columns = {**ordered(states, tails), SHOWN: far_shown[states.numbers]}
+        first, of_row = distinct_rows(list(columns.values()))
         found[states.numbers] = of_row + n_known
         n_known += len(first)
     return found
@@ -314,8 +315,10 @@ def _silent(mechanism: Mechanism, raw: RawGraph, edges: LabelledEdges, tails: Ta
     """Return numbers [n_states], † included, where far numbers are revealed or resolved, else 0.
 
     That is no `~` of the program. Two runs do it with equal numbers where the distribution is one
-    and, of what is revealed, the place. Where only one thing can come of it nothing is drawn.
+    and, of what is revealed, the place. Where only one thing can come of it nothing is drawn,
+    unless that stands for several numbers: which of them it is may differ.
     """
+    vague = edges.sources[far_alike(edges.labels, tails)[2]]
     found, names = np.zeros(raw.stopped + 1, np.int64), dict[object, int]()
     n_ways = np.bincount(edges.sources, minlength=raw.stopped + 1)
     for (kind, place), states in raw.cuts.items():
@@ -325,7 +328,7 @@ def _silent(mechanism: Mechanism, raw: RawGraph, edges: LabelledEdges, tails: Ta
         drawn, of_row = np.unique(states.columns[DRAWS], return_inverse=True)
         where = place if is_revealing else None
         numbers = [names.setdefault((where, each), len(names) + 1) for each in drawn.tolist()]
-        has_ways = n_ways[states.numbers] > 1
+        has_ways = (n_ways[states.numbers] > 1) | np.isin(states.numbers, vague)
         found[states.numbers] = np.where(has_ways, np.array(numbers, np.int64)[of_row], CERTAIN)
     return found
 

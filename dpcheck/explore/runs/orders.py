@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, cmp_to_key, partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import prod
 
 import numpy as np
@@ -260,6 +260,32 @@ def _kept(states: Discovered, tails: Tails, group: int) -> list[str]:
     return [name for name in tails.wide.groups[group] if name in states.columns]
 
 
+def ordered(states: Discovered, tails: Tails) -> dict[str, IntArray]:
+    """Return the columns of states, where of numbers beyond the window only their order is told."""
+    groups = range(len(tails.wide.groups))
+    known = [group for group in groups if state_column(group) in states.columns]
+    return _ordered(states, {g: _beyond(states, tails, g, (), 0) for g in known}, tails)
+
+
+def _ordered(
+    states: Discovered, beyond: Mapping[int, Sequence[_Beyond]], tails: Tails
+) -> dict[str, IntArray]:
+    """Return the columns of states, where of some groups' numbers only the order beyond cuts is.
+
+    beyond: by group, its numbers beyond the upper and the lower cut, if it remembers any.
+    """
+    columns = dict(states.columns)
+    for group, both in beyond.items():
+        columns[state_column(group)] = np.zeros_like(states.numbers)
+        for each, end, way in zip(
+            both, (tails.window.high, tails.window.low), (1, -1), strict=False
+        ):
+            cut = end - way * each.n_free
+            for name, rank in zip(_kept(states, tails, group), each.ranks(), strict=True):
+                columns[name] = np.where(rank > 0, cut + way * rank, columns[name])
+    return columns
+
+
 def _orders(
     states: Discovered, known: Mapping[int, tuple[tuple[Number, ...], int]], tails: Tails
 ) -> Iterator[tuple[int, Placed]]:
@@ -267,16 +293,11 @@ def _orders(
 
     known: by group, the products of ratios to come, and how many numbers are free.
     """
-    columns, beyond = dict(states.columns), list[_Beyond]()
-    for group, (products, n_free) in known.items():
-        both = _beyond(states, tails, group, products, n_free)
-        high, low = tails.window.high - n_free, tails.window.low + n_free
-        ranks = [each.ranks() for each in both]
-        for name, above, below in zip(_kept(states, tails, group), *ranks, strict=True):
-            columns[name] = np.where(above > 0, high + above, columns[name])
-            columns[name] = np.where(below > 0, low - below, columns[name])
-        columns[state_column(group)] = np.zeros_like(states.numbers)
-        beyond += both
+    by_group = {
+        group: _beyond(states, tails, group, products, n_free)
+        for group, (products, n_free) in known.items()
+    }
+    columns, beyond = _ordered(states, by_group, tails), [*chain.from_iterable(by_group.values())]
     nothing = np.zeros_like(states.numbers)
     tail_states = [states.columns.get(name, nothing) for name in tails.columns]
     others = [column for group, column in enumerate(tail_states) if group not in known]
