@@ -7,6 +7,7 @@ from math import exp, log
 
 import pytest
 
+from dpcheck.check.all_values import formulas
 from dpcheck.check.all_values.piecewise import between_for_all
 from dpcheck.check.values.verdicts import AllValues, Holds, Outcome, Piece
 from dpcheck.exact import Budget
@@ -677,3 +678,26 @@ compute m: epsilon(1/4)
 check m: epsilon(1/4) < ln 2
 """)
     assert verdicts(report) == ["value", "holds"]
+
+
+PLANE = """
+param alpha in (0, 1)
+mechanism count(n = 4) {
+  input q[1..2] in 0..n
+  adjacent linf(q, q') <= 1
+  x ~ geometric(q[1], alpha) clamped 0..n
+  output x
+}
+"""
+
+
+@pytest.mark.parametrize("budget", ["-ln alpha", "ln(3)", "-ln(alpha)/2"])
+def test_two_probabilities_of_neighbors_are_compared_once(monkeypatch, budget):
+    compared = []
+    above = formulas.where_above
+    monkeypatch.setattr(
+        formulas, "where_above", lambda *a, **k: compared.append(a[:2]) or above(*a, **k)
+    )
+    text = f"{PLANE}check count : D{{{budget}}} [ X output = 0 ]"
+    check_text(text)
+    assert 0 < len(compared) <= 2 * 4 + 5  # of 5 numbers, neighboring or equal ones

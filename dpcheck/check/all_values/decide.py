@@ -18,7 +18,7 @@ from flint import fmpz_poly
 from dpcheck.chain.chain import Chain
 from dpcheck.chain.sets import distinct
 from dpcheck.check.all_values.deltas import WorstSets, growing_sets, worst_sets
-from dpcheck.check.all_values.formulas import compared, where_true
+from dpcheck.check.all_values.formulas import Where, compared
 from dpcheck.check.all_values.pieces import Function, envelope
 from dpcheck.check.all_values.piecewise import WORDS, AtRoots, joined_pieces, value_of_pieces
 from dpcheck.check.all_values.ratios import where_exceeded
@@ -289,10 +289,10 @@ def _failing_formula(claim: FormulaClaim, setting: Setting) -> _Failing:
     pairs = truths.pairs_at(selected)
     states = np.unique(np.concatenate([selected, pairs.ravel()]))
     line = _line(setting, (p for each in outer for p in truths.probabilities(each.path, states)))
-    regions = [everywhere(False, line.low, line.high)]
+    where, regions = Where(truths, line), [everywhere(False, line.low, line.high)]
     for k, state in enumerate(selected.tolist()):
         setting.limits.check_time(f"the formula at {k} states")
-        regions.append(complement(where_true(claim.formula, state, truths, line)))
+        regions.append(complement(where.where_true(claim.formula, state)))
         if regions[-1].is_everything:
             break
     coverage = Coverage(len(selected), len(pairs))
