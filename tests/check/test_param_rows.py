@@ -10,7 +10,7 @@ import pytest
 from flint import fmpq, fmpz_poly
 
 from dpcheck.check.all_values import ratios
-from dpcheck.check.all_values.deltas import worst_sets
+from dpcheck.check.all_values.deltas import growing_sets, worst_sets
 from dpcheck.check.all_values.pieces import envelope
 from dpcheck.check.all_values.ratios import where_exceeded
 from dpcheck.check.all_values.rows import ONE, ZERO, PolynomialRows, growth_on
@@ -226,6 +226,16 @@ def test_deltas_are_those_of_the_worst_events_and_have_pieces(growth):
             assert (p - e * q) / d == pytest.approx(
                 float(as_float(wanted)) if growth[1] == 1 else wanted, rel=1e-9, abs=1e-9
             )
+
+
+def test_sequences_of_one_ratio_enter_a_set_together():
+    p, q = T + 2, 2 * T + 1
+    members = ((ZERO, p, q),) * 8
+    rows = PolynomialRows(LINE, 99 * (T + 1), members, np.array([[1, 2]] * 4 + [[2, 1]] * 4))
+    found = list(growing_sets(rows, np.array([[0, 1]]), Limits()))
+    own = {tuple(tuple(side.coeffs()) for side in each) for each in found}
+    parts = (4 * q, 4 * p), (4 * (p + q), 4 * (p + q))  # q > p for t > 1
+    assert own == {tuple(tuple(side.coeffs()) for side in each) for each in parts}
 
 
 def test_all_tangents_of_a_parabola_are_pieces_in_any_order():

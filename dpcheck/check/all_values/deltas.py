@@ -82,21 +82,17 @@ def growing_sets(rows: PolynomialRows, pairs: IntArray, limits: Limits) -> Itera
     On a cell of the line where these keep their order, for pairs [n_pairs, 2] in both directions:
     the worst S of e^ε is one of them, whatever ε is.
     """
-    line, members = rows.line, rows.members
-    known: dict[tuple[tuple[int, ...], ...], list[roots.Root]] = {}
+    line = rows.line
+    known: dict[tuple[object, object], list[roots.Root]] = {}
     found: set[object] = set()
     for i, j in np.unique(np.concatenate([pairs, pairs[:, ::-1]]), axis=0).tolist():
-        columns = rows.index[:, i].tolist(), rows.index[:, j].tolist()
-        places = [
-            place for place in zip(range(len(members)), *columns, strict=True) if any(place[1:])
-        ]
-        sides = [(members[s][a], members[s][b]) for s, a, b in places]
+        keys, sides = _sides_by_ratio(rows, i, j)
         ends: list[roots.Root] = []
         for k, (p, q) in enumerate(sides):
             limits.check_time(f"the ratios of {k} sequences")
             ends += roots.roots_between(p + q, line.low, line.high)  # no ratio is 0/0 between
-            for place, (other, under) in zip(places[:k], sides, strict=False):
-                if (key := (place, places[k])) not in known:
+            for place, (other, under) in zip(keys[:k], sides, strict=False):
+                if (key := (place, keys[k])) not in known:
                     known[key] = roots.roots_between(p * under - other * q, line.low, line.high)
                 ends += known[key]
         for x in roots.samples(roots.distinct_roots(ends), line.low, line.high):
@@ -106,6 +102,20 @@ def growing_sets(rows: PolynomialRows, pairs: IntArray, limits: Limits) -> Itera
                 if (numbers := tuple(tuple(side.coeffs()) for side in total)) not in found:
                     found.add(numbers)
                     yield total
+
+
+def _sides_by_ratio(rows: PolynomialRows, i: int, j: int) -> tuple[list[object], list[Sides]]:
+    """Return different p and q of sequences, as what they hash by, and sums of those alike.
+
+    A sum has the ratio of its parts, and S holds all sequences of one ratio or none.
+    """
+    found: dict[object, Sides] = {}
+    for members, a, b in zip(rows.members, rows.index[:, i], rows.index[:, j], strict=True):
+        if a or b:
+            key = tuple(members[a].coeffs()), tuple(members[b].coeffs())
+            p, q = found.get(key, (ZERO, ZERO))
+            found[key] = p + members[a], q + members[b]
+    return list(found), list(found.values())
 
 
 @dataclass(frozen=True, eq=False)
