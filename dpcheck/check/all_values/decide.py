@@ -30,6 +30,7 @@ from dpcheck.check.all_values.rows import (
     polynomial_rows,
     units_of,
 )
+from dpcheck.check.all_values.strongest import by_delta, by_epsilon, strongest_pairs
 from dpcheck.check.decide import Asked, looked_at, means, one_number, selected_states
 from dpcheck.check.evidence.sequences import sequence_table
 from dpcheck.check.formulas.truths import Truths
@@ -342,11 +343,16 @@ class _Events:
         """Return where dp(ε, δ) fails."""
         if delta == 0:
             return where_exceeded(self.rows, self.seen.pairs, growth_of(epsilon), self.limits)
-        return self.sets(epsilon).where_above(delta)
+        return self.sets(epsilon, delta).where_above(delta)
 
-    def sets(self, epsilon: Budget) -> WorstSets:
-        """Return the worst sets of all pairs."""
-        return worst_sets(self.rows, self.seen.pairs, growth_of(epsilon), self.limits)
+    def sets(self, epsilon: Budget, least: Number = 0) -> WorstSets:
+        """Return the worst sets of pairs that are enough where δ(ε) is above some least one."""
+        growth, pairs = growth_of(epsilon), self.seen.pairs
+        f, g, n = growth_on(self.line, growth)
+        if n == 1:
+            known = by_delta((f, g), self.line.polynomials(least), self.rows)
+            pairs = strongest_pairs(self.rows, pairs, *known, self.limits)
+        return worst_sets(self.rows, pairs, growth, self.limits)
 
     def ratios(self, delta: Number) -> tuple[list[Function], Region]:
         """Return functions, the largest of which is e^ε(δ), and where it is infinite instead.
@@ -358,8 +364,7 @@ class _Events:
         found: dict[object, Function] = {(): (ONE, ZERO, ONE)}
         infinite = everywhere(False, line.low, line.high)
         above, below = line.polynomials(delta)
-        several = growing_sets(self.rows, self.seen.pairs, self.limits)
-        for p, q in self._single_sides() if delta == 0 else several:
+        for p, q in self._single_sides() if delta == 0 else self._several_sides(delta):
             rest = below * p - above * self.rows.denominator
             if q == ZERO:
                 infinite = joined(or_, [infinite, where_sign(rest, (1,), line.low, line.high)])
@@ -372,6 +377,12 @@ class _Events:
                 rest, under = rest // divisor, under // divisor
             found[tuple(rest.coeffs()), tuple(under.coeffs())] = rest, ZERO, under
         return list(found.values()), infinite
+
+    def _several_sides(self, delta: Number) -> Iterator[tuple[fmpz_poly, fmpz_poly]]:
+        """Yield P(S) and Q(S) for sets S of which the worst is one, whatever ε is."""
+        known = by_epsilon(self.line.polynomials(delta), self.rows)
+        pairs = strongest_pairs(self.rows, self.seen.pairs, *known, self.limits)
+        return growing_sets(self.rows, pairs, self.limits)
 
     def _single_sides(self) -> Iterator[tuple[fmpz_poly, fmpz_poly]]:
         """Yield p and q of every sequence, where they differ and p is not 0."""
@@ -391,7 +402,8 @@ def _where_holds(claim: QuantityClaim, events: _Events) -> Region:
         case TightEpsilon(delta=delta):
             above, reached = _epsilon_against(claim, delta, events)
         case TightDelta(epsilon=epsilon):
-            sets, bound = events.sets(epsilon), as_number(claim.bound)
+            bound = as_number(claim.bound)
+            sets = events.sets(epsilon, bound if claim.comparison in ("<=", ">") else 0)
             above, reached = sets.where_above(bound), sets.where_above(bound, or_equal=True)
         case _:
             raise AssertionError("other quantities are refused")

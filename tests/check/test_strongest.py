@@ -1,0 +1,180 @@
+"""Pairs that are enough: what they lose is what all pairs lose, by exact values at many points."""
+
+import random
+
+import numpy as np
+import pytest
+from flint import fmpq
+
+from dpcheck.check.all_values import strongest
+from dpcheck.check.all_values.rows import ZERO, PolynomialRows, growth_on
+from dpcheck.check.all_values.strongest import by_delta, by_epsilon, strongest_pairs
+from dpcheck.exact import Param
+from dpcheck.exact.line import line_of
+from dpcheck.limits import LimitReached, Limits
+from tests.check.test_param_rows import GROWTHS, LINE, TIMES, T, delta_at, row, some_rows
+from tests.checking import check_text
+
+RATIONAL = [growth for growth in GROWTHS if growth[1] == 1]
+DELTAS = [0, fmpq(1, 20), fmpq(1, 3)]
+
+
+def enough(rows, pairs, known):
+    """Return the pairs that are enough, in both directions."""
+    kept = strongest_pairs(rows, pairs, *known, Limits())
+    both = {tuple(pair) for pair in np.concatenate([pairs, pairs[:, ::-1]]).tolist()}
+    columns = {tuple(rows.index[:, i]): i for i in range(rows.index.shape[1])}
+    same = {tuple(columns[tuple(rows.index[:, i])] for i in pair) for pair in both}
+    assert {tuple(columns[tuple(rows.index[:, i])] for i in pair) for pair in kept.tolist()} <= same
+    return kept
+
+
+def sides_of(rows, i, j):
+    """Return p and q of every sequence."""
+    return list(zip(row(rows, i), row(rows, j), strict=True))
+
+
+def directed_delta(rows, pairs, factor, t):
+    """Return the largest sum of max(0, p - e^ε q) at t, in the directions given."""
+    sums = [
+        sum(max(p(t) - factor * q(t), fmpq(0)) for p, q in sides_of(rows, i, j))
+        for i, j in pairs.tolist()
+    ]
+    return max(sums, default=fmpq(0))
+
+
+def directed_growth(rows, pairs, delta, t):
+    """Return the largest (P(S) - δ)/Q(S) at t, and 1, None if it is infinite: of all sets."""
+    found = [fmpq(1)]
+    for i, j in pairs.tolist():
+        sides = [(fmpq(p(t)), fmpq(q(t))) for p, q in sides_of(rows, i, j)]
+        for chosen in range(1 << len(sides)):
+            p, q = (sum(s[k] for n, s in enumerate(sides) if chosen >> n & 1) for k in (0, 1))
+            if q == 0 and p > delta:
+                return None
+            found += [(p - delta) / q] if q else []
+    return max(found)
+
+
+@pytest.fixture(params=["usual", "small", "rounded", "one halving"])
+def constants(request, monkeypatch):
+    """Set constants so that every way is gone with few and small pairs."""
+    monkeypatch.setattr(strongest, "FEW", 0)
+    monkeypatch.setattr(strongest, "HALVINGS", 1 if request.param == "one halving" else 5)
+    if request.param == "small":
+        monkeypatch.setattr(strongest, "BLOCK", 16)
+    if request.param == "rounded":
+        monkeypatch.setattr(strongest, "BITS", 14)
+        monkeypatch.setattr(strongest, "EXACT", 3)
+
+
+@pytest.mark.usefixtures("constants")
+@pytest.mark.parametrize("growth", RATIONAL, ids=str)
+def test_pairs_that_are_enough_lose_as_much_as_all_of_them(growth):
+    draw = random.Random(7)
+    above, below, _ = growth_on(LINE, growth)
+    for k in range(6):
+        rows = some_rows(draw, n_sequences=3, n_sources=7, size=draw.choice([9, 10**12]))
+        pairs = np.array([[i, j] for i in range(7) for j in range(i) if draw.random() < 0.7])
+        least = DELTAS[k % 3]
+        known = by_delta((above, below), LINE.polynomials(least), rows)
+        kept = enough(rows, pairs, known)
+        for t in TIMES:
+            wanted = delta_at(rows, pairs, growth, t)
+            own = directed_delta(rows, kept, above(t) / below(t), t) / rows.denominator(t)
+            assert own == wanted or own <= wanted <= least
+
+
+@pytest.mark.usefixtures("constants")
+def test_pairs_that_are_enough_need_as_much_epsilon_as_all_of_them():
+    draw = random.Random(8)
+    for k in range(9):
+        rows = some_rows(draw, n_sequences=3, n_sources=6, size=draw.choice([9, 10**12]))
+        pairs = np.array([[i, j] for i in range(6) for j in range(i) if draw.random() < 0.7])
+        both_ways = np.concatenate([pairs, pairs[:, ::-1]])
+        delta = DELTAS[1 + k % 2]
+        kept = enough(rows, pairs, by_epsilon(LINE.polynomials(delta), rows))
+        zeros = [p for members in rows.members for p in members if p != ZERO]
+        for t in TIMES:
+            if all(p(t) != 0 for p in zeros):  # else this value is asked by itself
+                bound = delta * rows.denominator(t)
+                wanted = directed_growth(rows, both_ways, bound, t)
+                assert directed_growth(rows, kept, bound, t) == wanted
+
+
+def scaled_rows(n_sources, size=1):
+    """Return rows of which the k-th is (k + 1)/n of the first sequence, for n sources."""
+    members = (ZERO, *(size * (k + 1) * T for k in range(n_sources)))
+    others = (ZERO, *(size * (n_sources - k) * T for k in range(n_sources)))
+    index = np.array([list(range(1, n_sources + 1))] * 2)
+    return PolynomialRows(LINE, size * (n_sources + 1) * T, (members, others), index)
+
+
+@pytest.mark.parametrize("size", [1, 10**40 + 1])
+def test_of_pairs_that_lose_the_same_one_is_enough(monkeypatch, size):
+    monkeypatch.setattr(strongest, "FEW", 0)
+    rows = scaled_rows(12, size)
+    pairs = np.array([[i, j] for i in range(12) for j in range(i)])
+    one, some = LINE.polynomials(1), LINE.polynomials(fmpq(1, 100))
+    for known in (by_delta(one, some, rows), by_epsilon(some, rows)):
+        (kept,) = strongest_pairs(rows, pairs, *known, Limits()).tolist()
+        assert sorted(kept) == [0, 11]
+
+
+def test_no_pair_is_needed_below_the_floor():
+    rows = scaled_rows(12)
+    pairs = np.array([[i, j] for i in range(12) for j in range(i)])
+    one = LINE.polynomials(1)
+    for delta, n_most in ((fmpq(11, 13), 0), (fmpq(109, 130), 2)):
+        bound = LINE.polynomials(delta)
+        for known in (by_delta(one, bound, rows), by_epsilon(bound, rows)):
+            kept = strongest_pairs(rows, pairs, *known, Limits())
+            assert bool(n_most) <= len(kept) <= n_most
+    with pytest.raises(LimitReached):
+        strongest_pairs(rows, pairs, *known, Limits(deadline=0))
+
+
+def test_a_pair_that_is_stronger_between_two_values_only_is_kept():
+    base, bump = 100 * T**4, T**4 - (T - 3) ** 2 * (T + 9) ** 2  # above at 3 and around
+    first = (ZERO, base, base + T**4, base + T**4 + bump - 9 * T**2, base - T)
+    rows = PolynomialRows(LINE, 1000 * T**4, (first,), np.array([[1, 2, 3, 4]]))
+    pairs = np.array([[1, 0], [2, 0], [3, 0]])
+    known = by_delta(LINE.polynomials(1), LINE.polynomials(0), rows)
+    kept = strongest_pairs(rows, pairs, *known, Limits())
+    for t in [*TIMES, fmpq(3), fmpq(29, 10), fmpq(31, 10)]:
+        wanted = delta_at(rows, pairs, (1, 1), t)
+        assert directed_delta(rows, kept, 1, t) / rows.denominator(t) == wanted
+
+
+def test_lines_with_two_ends_and_with_none():
+    whole = line_of(Param("a", None, None), [], is_exponential=False)
+    ended = line_of(Param("a", fmpq(1, 2), 2), [], is_exponential=True)
+    rows = scaled_rows(6)
+    pairs = np.array([[i, j] for i in range(6) for j in range(i)])
+    for line, n_kept in ((whole, 30), (ended, 2)):
+        on_line = PolynomialRows(line, rows.denominator, rows.members, rows.index)
+        known = by_delta(line.polynomials(1), line.polynomials(0), on_line)
+        assert len(strongest_pairs(on_line, pairs, *known, Limits())) <= n_kept
+
+
+def test_a_bound_that_is_reached_at_one_value_is_told_from_one_that_is_not(monkeypatch):
+    monkeypatch.setattr(strongest, "FEW", 0)
+    model = """
+param alpha in (0, 1)
+mechanism touching {
+  input x in 0..2
+  adjacent x != x'
+  y ~ bernoulli(if x = 2 then alpha * (1 - alpha) else alpha * (1 - alpha) / (x + 2))
+  output y
+}
+"""
+    for bound, comparison, fails in (
+        ("1/6", "<", ["1/2"]),
+        ("1/6", "<=", []),
+        ("1/6", "!=", ["1/2"]),
+        ("1/5", "<", []),
+    ):
+        report = check_text(f"{model}check touching: delta(0) {comparison} {bound}")
+        (known,) = (result["values"] for result in report["results"])
+        for end in ("from", "to"):
+            assert [interval[end]["exact"] for interval in known["fails_for"]] == fails
