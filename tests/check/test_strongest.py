@@ -88,11 +88,11 @@ def test_pairs_that_are_enough_lose_as_much_as_all_of_them(growth):
 @pytest.mark.usefixtures("constants")
 def test_pairs_that_are_enough_need_as_much_epsilon_as_all_of_them():
     draw = random.Random(8)
-    for k in range(9):
+    for k in range(12):
         rows = some_rows(draw, n_sequences=3, n_sources=6, size=draw.choice([9, 10**12]))
         pairs = np.array([[i, j] for i in range(6) for j in range(i) if draw.random() < 0.7])
         both_ways = np.concatenate([pairs, pairs[:, ::-1]])
-        delta = DELTAS[1 + k % 2]
+        delta = DELTAS[k % 3]
         kept = enough(rows, pairs, by_epsilon(LINE.polynomials(delta), rows))
         zeros = [p for members in rows.members for p in members if p != ZERO]
         for t in TIMES:
@@ -113,12 +113,42 @@ def scaled_rows(n_sources, size=1):
 @pytest.mark.parametrize("size", [1, 10**40 + 1])
 def test_of_pairs_that_lose_the_same_one_is_enough(monkeypatch, size):
     monkeypatch.setattr(strongest, "FEW", 0)
+    monkeypatch.setattr(strongest, "EXACT", 1)
     rows = scaled_rows(12, size)
     pairs = np.array([[i, j] for i in range(12) for j in range(i)])
     one, some = LINE.polynomials(1), LINE.polynomials(fmpq(1, 100))
     for known in (by_delta(one, some, rows), by_epsilon(some, rows)):
         (kept,) = strongest_pairs(rows, pairs, *known, Limits()).tolist()
         assert sorted(kept) == [0, 11]
+
+
+def test_all_pairs_are_needed_where_epsilon_is_infinite_or_the_work_is_done(monkeypatch):
+    monkeypatch.setattr(strongest, "FEW", 0)
+    rows = scaled_rows(6)
+    pairs = np.array([[i, j] for i in range(6) for j in range(i)])
+    known = by_epsilon(LINE.polynomials(0), rows)
+    assert len(strongest_pairs(rows, pairs, *known, Limits())) == 1
+    monkeypatch.setattr(strongest, "WORK", -1)
+    bumpy = PolynomialRows(LINE, 99 * T**3, ((ZERO, T**3, 3 * T**2, 9 * T, 2 * T**3),), COLUMNS)
+    known = by_delta(LINE.polynomials(1), LINE.polynomials(0), bumpy)
+    assert len(strongest_pairs(bumpy, pairs[:6], *known, Limits())) > 6
+    index = rows.index.copy()
+    index[0, 2] = 0  # impossible from one input
+    infinite = PolynomialRows(LINE, rows.denominator, rows.members, index)
+    known = by_epsilon(LINE.polynomials(0), infinite)
+    assert len(strongest_pairs(infinite, pairs, *known, Limits())) >= 15
+
+
+COLUMNS = np.array([[1, 2, 3, 4]])
+
+
+def test_pairs_that_differ_in_the_order_of_sequences_are_one(monkeypatch):
+    monkeypatch.setattr(strongest, "FEW", 0)
+    monkeypatch.setattr(strongest, "HALVINGS", 0)  # what is not told from others is needed
+    members = (ZERO, 5 * T, 4 * T + 3)  # equal at 3
+    rows = PolynomialRows(LINE, 9 * T + 3, (members, members), np.array([[1, 2], [2, 1]]))
+    known = by_delta(LINE.polynomials(1), LINE.polynomials(0), rows)
+    assert len(strongest_pairs(rows, np.array([[0, 1]]), *known, Limits())) == 1
 
 
 def test_no_pair_is_needed_below_the_floor():

@@ -386,9 +386,11 @@ class _Events:
 
     def _single_sides(self) -> Iterator[tuple[fmpz_poly, fmpz_poly]]:
         """Yield p and q of every sequence, where they differ and p is not 0."""
+        known = by_epsilon(self.line.polynomials(0), self.rows)
+        pairs = strongest_pairs(self.rows, self.seen.pairs, *known, self.limits)
         for s, members in enumerate(self.rows.members):
             self.limits.check_time(f"the ratios of {s} sequences")
-            codes = self.rows.index[s][self.seen.pairs]
+            codes = self.rows.index[s][pairs]
             both_ways = np.concatenate([codes, codes[:, ::-1]])
             for key in distinct(both_ways[:, 0] * len(members) + both_ways[:, 1]).tolist():
                 i, j = divmod(key, len(members))

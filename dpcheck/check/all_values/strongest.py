@@ -8,19 +8,26 @@ On an interval let c_k(g) be the coefficients of a polynomial in y > 0 that has 
 sums over the sequences s. With e^ε = f/g that shows δ(ε) to be at most what is claimed, or what
 another pair loses by one set of sequences; and as ε(δ) <= ln(f/g) means δ(ln(f/g)) <= δ, it shows
 ε(δ) to be at most that of another pair. Many pairs are asked at once. Those of which neither is
-shown are asked again on both halves of the interval; what is left after some halvings is needed.
+shown are asked again on both halves of the interval; what is left after some halvings is needed,
+and so are all pairs where the ε of one is infinite.
+
+The other pair is the strongest one at the middle of the interval. That is a guess, by exact values:
+whatever pair is taken, a pair is left out only where the coefficients show that it may be.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
+from math import lcm
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from flint import fmpq, fmpz_poly
+from flint import fmpq, fmpz, fmpz_poly
 
-from dpcheck.chain.chain import IntArray
-from dpcheck.chain.sets import distinct
+from dpcheck.chain.chain import BoolArray, IntArray
+from dpcheck.chain.sets import distinct, distinct_rows
 from dpcheck.check.all_values.rows import ZERO, PolynomialRows
 from dpcheck.exact.matrices import integer_product
 from dpcheck.exact.roots import sign_at
@@ -30,6 +37,9 @@ from dpcheck.records import dataclass
 HALVINGS = 14
 """So often an interval is halved: pairs that are alike at its end are not told apart before."""
 
+WORK = 24
+"""So often pairs are asked, one interval after the other, before those that are left are needed."""
+
 FEW = 2
 """So many pairs are needed rather than asked again: cells of a pair take less than halving."""
 
@@ -37,7 +47,7 @@ BLOCK = 1 << 18
 """So many pairs times sequences at once; the pairs that are needed are asked with the next ones."""
 
 EXACT = 1 << 12
-"""Of so many pairs the coefficients are compared as they are where rounded ones do not tell."""
+"""So many pairs at once are compared by coefficients as they are, where rounded ones are equal."""
 
 BITS = 60
 """Sums of rounded coefficients have fewer bits."""
@@ -45,11 +55,13 @@ BITS = 60
 Table = npt.NDArray[np.object_]
 """Integers of any length."""
 
+Sums = TypeVar("Sums", IntArray, Table)
+
 Known = tuple[fmpz_poly, fmpz_poly, fmpz_poly]
 """(f, g, R): all pairs for which Σ max(0, g p - f q) <= R are no stronger than what is known."""
 
 Strength = Callable[[Sequence[fmpz_poly], Sequence[fmpz_poly], fmpq], Known | None]
-"""What is known by the rows p and q of a pair, chosen at a value; None if that tells nothing."""
+"""What is known by the rows p and q of a pair, chosen at a value; None where ε is infinite."""
 
 
 def strongest_pairs(
@@ -104,6 +116,8 @@ def by_epsilon(delta: tuple[fmpz_poly, fmpz_poly], rows: PolynomialRows) -> tupl
         for side in sorted(sides, key=lambda side: side[1](t) / fmpq(side[0](t) + side[1](t))):
             total = total[0] + side[0], total[1] + side[1]
             rest, under = b * total[0] - ceiling, b * total[1]
+            if under(t) == 0 and rest(t) > 0:
+                return None
             if under(t) != 0 and rest(t) > growth * under(t):
                 best, growth = (rest, under, ceiling * total[1]), rest(t) / fmpq(under(t))
         return best
@@ -158,7 +172,7 @@ class _Losses:
 
     `small` and `large` [n_polynomials, n_coefficients] are those of g p and f q, `codes`
     [n_sequences, n_pairs, 2] which of them each pair has. `bounds` [n_pairs, n_coefficients] are
-    in units 2^`shifts` [n_coefficients], and `values` [n_pairs] about the sums at y = 1.
+    in units 2^`shifts` [n_coefficients].
     """
 
     small: Table
@@ -166,41 +180,29 @@ class _Losses:
     codes: IntArray
     shifts: IntArray
     bounds: IntArray
-    values: IntArray
 
     @classmethod
     def of(cls, small: Table, large: Table, codes: IntArray) -> _Losses:
         """Sum rounded coefficients."""
-        n_sequences, n_pairs, _ = codes.shape
-        n_bits = BITS - (n_sequences * small.shape[1]).bit_length()
+        n_bits = BITS - len(codes).bit_length()
         tops = np.maximum(np.abs(small).max(axis=0), np.abs(large).max(axis=0))
         shifts = np.array([max(int(top).bit_length() - n_bits, 0) for top in tops], np.int64)
         above, below = -_rounded(-small, shifts), _rounded(large, shifts)
-        bounds = np.zeros((n_pairs, small.shape[1]), np.int64)
-        values = np.zeros(n_pairs, np.int64)
-        less = np.minimum(shifts.max() - shifts, 63)
-        for p, q in zip(codes[:, :, 0], codes[:, :, 1], strict=True):
-            differences = above[p] - below[q]
-            bounds += np.maximum(differences, 0)
-            values += np.maximum((differences >> less).sum(axis=1), 0)
-        return cls(small, large, codes, shifts, bounds, values)
+        return cls(small, large, codes, shifts, _sums_above(above, below, codes))
 
     def above(self, limit: Table) -> IntArray:
         """Return the pairs [n] that are not shown to lose at most R, `limit` [n_coefficients]."""
-        left: IntArray = np.flatnonzero((self.bounds > _rounded(limit, self.shifts)).any(axis=1))
-        if not self.shifts.any() or len(left) > EXACT:
-            return left
-        exact = sum(
-            np.maximum(self.small[p] - self.large[q], 0)
-            for p, q in zip(self.codes[:, left, 0], self.codes[:, left, 1], strict=True)
-        )
-        found: IntArray = left[(exact > limit).any(axis=1)]
+        rounded = _rounded(limit, self.shifts)
+        is_above: BoolArray = np.any(self.bounds > rounded, axis=1)
+        if self.shifts.any():  # rounded sums are above those of numbers by less than this
+            near = rounded + 2 * len(self.codes) + 1
+            open_pairs = np.flatnonzero(is_above & (self.bounds <= near).all(axis=1))
+            for start in range(0, len(open_pairs), EXACT):
+                some = open_pairs[start : start + EXACT]
+                exact = _sums_above(self.small, self.large, self.codes[:, some])
+                is_above[some] = (exact > limit).any(axis=1)
+        found: IntArray = np.flatnonzero(is_above)
         return found
-
-    def exceeds(self, limit: Table, among: IntArray) -> bool:
-        """Return whether one of some pairs seems to lose more than R at y = 1."""
-        most = sum(int(c) for c in limit) >> int(self.shifts.max())
-        return bool((self.values[among] > most).any())
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,52 +218,90 @@ class _Search:
     def needed(self, pairs: IntArray, whole: _Interval) -> IntArray:
         """Return some of the pairs, [n, 2], that are as strong as all of them and the floor."""
         needed: set[tuple[int, int]] = set()
-        waiting = [(whole, pairs, HALVINGS)]
+        different = self._different(pairs)
+        waiting = deque([(whole, different, HALVINGS)])
+        work = WORK * max(len(different), EXACT)
         while waiting:
-            interval, asked, times = waiting.pop()
+            interval, asked, times = waiting.popleft()
             self.limits.check_time(f"{len(needed)} pairs that lose most")
-            left = self._not_weaker(asked, interval, needed)
+            work -= len(asked)
+            best, known = self._strongest_at(interval.middle, asked)
+            if known is None:
+                return different
+            if best is not None:
+                needed.add(best)
+            left = self._not_below(known, asked, interval)
             others = [pair for pair in map(tuple, left.tolist()) if pair not in needed]
-            if len(others) <= FEW or times == 0:
+            if len(others) <= FEW or times == 0 or work < 0:
                 needed.update(others)
             else:
-                waiting += [(half, left, times - 1) for half in interval.halves()]
+                waiting.extend((half, left, times - 1) for half in interval.halves())
         return np.array(sorted(needed), np.int64).reshape(-1, 2)
 
-    def _not_weaker(
-        self, pairs: IntArray, interval: _Interval, needed: set[tuple[int, int]]
-    ) -> IntArray:
-        """Return the pairs not shown to be weaker than the floor and some, which become needed.
+    def _different(self, pairs: IntArray) -> IntArray:
+        """Return one of pairs that differ in the order of sequences: no sum depends on that."""
+        first, second = self.numbers[:, pairs[:, 0]], self.numbers[:, pairs[:, 1]]
+        sides = np.sort(first * len(self.polynomials) + second, axis=0)
+        found: IntArray = pairs[distinct_rows(list(sides))[0]]
+        return found
 
-        Of the pairs that are left the one that loses most at the middle is the next of these, as
-        long as half of them are shown to be weaker: else it is time for smaller intervals.
+    def _strongest_at(
+        self, t: fmpq, pairs: IntArray
+    ) -> tuple[tuple[int, int] | None, Known | None]:
+        """Return the pair that is strongest at t, None at the floor, and what is known by it.
+
+        Whatever loses most for one e^ε has an e^ε of its own, for which some pair loses most.
         """
+        used, codes = self._used(pairs)
+        values, unit = _whole([p(t) for p in used])
+        best: tuple[int, int] | None = None
         known: Known | None = self.floor
-        while known is not None:
-            losses, limit = self._losses(pairs, interval, known)
-            left = losses.above(limit)
-            is_enough = known is not self.floor and 2 * len(left) > len(pairs)
-            pairs = pairs[left]
-            if is_enough or not losses.exceeds(limit, left):
+        while known is not None and len(pairs):
+            (f, g, limit), _ = _whole([p(t) for p in known])
+            sums = _sums_above(g * values, f * values, codes)
+            k = int(sums.argmax())
+            if sums[k] <= limit * unit:
                 break
-            first, second = pairs[losses.values[left].argmax()].tolist()
-            known = self.strength(self._row(first), self._row(second), interval.middle)
-            if known is not None:
-                needed.add((first, second))
-        return pairs
+            best = first, second = tuple(pairs[k].tolist())
+            known = self.strength(self._row(first), self._row(second), t)
+        return best, known
 
-    def _losses(self, pairs: IntArray, interval: _Interval, known: Known) -> tuple[_Losses, Table]:
+    def _not_below(self, known: Known, pairs: IntArray, interval: _Interval) -> IntArray:
+        """Return the pairs that are not shown to be weaker than what is known."""
         f, g, limit = known
-        used, codes = np.unique(self.numbers[:, pairs], return_inverse=True)
-        members = [self.polynomials[k] for k in used.tolist()]
-        both = [*(g * p for p in members), *(f * p for p in members), limit]
+        used, codes = self._used(pairs)
+        both = [*(g * p for p in used), *(f * p for p in used), limit]
         table = interval.coefficients(both, max(0, *(p.degree() for p in both)))
-        n = len(members)
-        codes = codes.reshape(len(self.numbers), len(pairs), 2)
-        return _Losses.of(table[:n], table[n : 2 * n], codes), table[-1]
+        losses = _Losses.of(table[: len(used)], table[len(used) : -1], codes)
+        found: IntArray = pairs[losses.above(table[-1])]
+        return found
+
+    def _used(self, pairs: IntArray) -> tuple[list[fmpz_poly], IntArray]:
+        """Return the polynomials of pairs, and, [n_sequences, n_pairs, 2], which each has."""
+        numbers = self.numbers[:, pairs]
+        is_used = np.zeros(len(self.polynomials), np.bool_)
+        is_used[numbers] = True
+        used = [self.polynomials[k] for k in np.flatnonzero(is_used).tolist()]
+        return used, (is_used.cumsum() - 1)[numbers]
 
     def _row(self, source: int) -> list[fmpz_poly]:
         return [self.polynomials[k] for k in self.numbers[:, source].tolist()]
+
+
+def _sums_above(small: Sums, large: Sums, codes: IntArray) -> Sums:
+    """Return Σ_s max(0, p_s - q_s), [n_pairs, ..], `codes` [n_sequences, n_pairs, 2] being both."""
+    total = np.zeros((codes.shape[1], *small.shape[1:]), small.dtype)
+    for ends in codes:
+        total += np.maximum(small[ends[:, 0]] - large[ends[:, 1]], 0)
+    return total
+
+
+def _whole(values: Sequence[fmpq | fmpz]) -> tuple[Table, int]:
+    """Return integers, [n], and what values are multiplied by for that."""
+    exact = [fmpq(value) for value in values]
+    unit = lcm(*(int(value.q) for value in exact))
+    table: Table = np.array([int((value * unit).p) for value in exact], object)
+    return table, unit
 
 
 def _rounded(coefficients: Table, shifts: IntArray) -> IntArray:
