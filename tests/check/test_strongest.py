@@ -151,6 +151,17 @@ def test_pairs_that_differ_in_the_order_of_sequences_are_one(monkeypatch):
     assert len(strongest_pairs(rows, np.array([[0, 1]]), *known, Limits())) == 1
 
 
+def test_long_numbers_are_compared_exactly_where_rounded_ones_are_equal(monkeypatch):
+    monkeypatch.setattr(strongest, "FEW", 0)
+    monkeypatch.setattr(strongest, "EXACT", 1)
+    c = (10**40 + 1) * T
+    members = (ZERO, 5 * c, c, 6 * c, 2 * c, 4 * c)  # 5 - 1 is 6 - 2
+    index = np.array([[1, 2, 3, 4], [2, 1, 0, 5]])
+    rows = PolynomialRows(LINE, 6 * c, (members, members), index)
+    known = by_delta(LINE.polynomials(1), LINE.polynomials(0), rows)
+    assert len(strongest_pairs(rows, np.array([[0, 1], [2, 3]]), *known, Limits())) == 1
+
+
 def test_no_pair_is_needed_below_the_floor():
     rows = scaled_rows(12)
     pairs = np.array([[i, j] for i in range(12) for j in range(i)])
