@@ -67,22 +67,12 @@ class Steps:
         copies [n_states]: where copies of far numbers are drawn, told by their levels.
         """
         n = raw.stopped + 1
-        is_sample = np.zeros(n, np.bool_)
-        is_prior = np.zeros(n, np.bool_)
-        is_head, is_vague = np.zeros((2, n), np.bool_)
-        shown, far_shown = np.full((2, n), NOWHERE, np.int64)
-        point = np.full(n, NOWHERE, np.int64)
-        for k, (cut, states) in enumerate(raw.cuts.items()):
-            is_sample[states.numbers] = cut[0] == "sample"
-            node = mechanism.nodes[cut[1]] if cut[0] == "sample" else None
+        is_sample, is_prior, is_head = np.zeros((3, n), np.bool_)
+        for (kind, place), states in raw.cuts.items():
+            is_sample[states.numbers] = kind == "sample"
+            node = mechanism.nodes[place] if kind == "sample" else None
             is_prior[states.numbers] = isinstance(node, Sample) and node.is_prior
-            is_head[states.numbers] = cut[0] == "head"
-            if cut[0] == "shown":
-                codes = states.columns[SHOWN]
-                shown[states.numbers] = _ranks(codes)
-                alike, _, is_vague[states.numbers] = far_alike(codes, tails)
-                far_shown[states.numbers] = _ranks(alike)
-                point[states.numbers] = k
+            is_head[states.numbers] = kind == "head"
         is_sample[silent == CERTAIN] = False
         is_head[silent == CERTAIN] = True
         order = np.lexsort((edges.labels, edges.sources))
@@ -105,10 +95,7 @@ class Steps:
             indptr,
             is_sample,
             is_prior,
-            shown,
-            far_shown,
-            is_vague,
-            point,
+            *_shown(raw, tails),
             event,
         )
 
@@ -187,6 +174,20 @@ class Steps:
         """Return the states, with heads of loops replaced by the event after them."""
         waiting = ~self.is_sample[states] & (self.shown[states] == NOWHERE)
         return np.where(waiting, self.event[states], states)
+
+
+def _shown(raw: RawGraph, tails: Tails | None) -> tuple[IntArray, IntArray, BoolArray, IntArray]:
+    """Return what states show, what is left of it, where it is vague, and the points (`Steps`)."""
+    n = raw.stopped + 1
+    shown, far_shown, point = np.full((3, n), NOWHERE, np.int64)
+    is_vague = np.zeros(n, np.bool_)
+    for k, ((kind, _), states) in enumerate(raw.cuts.items()):
+        if kind == "shown":
+            codes = states.columns[SHOWN]
+            alike, _, is_vague[states.numbers] = far_alike(codes, tails)
+            shown[states.numbers], far_shown[states.numbers] = _ranks(codes), _ranks(alike)
+            point[states.numbers] = k
+    return shown, far_shown, is_vague, point
 
 
 def _ranks(codes: IntArray) -> IntArray:
