@@ -49,9 +49,11 @@ def revealing(
     (value,) = distribution.arguments
     codes = evaluated(value, frame, supports.table)
     result = np.where(codes >= FIRST_FAULT, codes, -1)
-    for rows, is_above, law in tails.shown_laws(group, codes, frame, live):
-        result[rows] = _shown(law, is_above, tails, supports, value)
     known = supports.known("reveal", distribution.span)
+    for rows, beyond, law in tails.shown_laws(group, codes, frame, live):
+        if beyond not in known:
+            known[beyond] = _shown(law, beyond[1] > 0, tails, supports, value)
+        result[rows] = known[beyond]
     for code in np.unique(codes[result < 0]).tolist():
         if (code,) not in known:
             known[code,] = supports.add(whole_weights([code], [1], value.span, supports.table))

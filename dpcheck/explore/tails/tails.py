@@ -451,10 +451,11 @@ class Tails:
 
     def shown_laws(
         self, group: int, codes: IntArray, frame: Frame, live: Sequence[str]
-    ) -> list[tuple[IntArray, bool, laws.Levels | None]]:
-        """Return rows that show numbers beyond the window: whether above, and their law there.
+    ) -> list[tuple[IntArray, tuple[int, ...], laws.Levels | None]]:
+        """Return rows that show numbers beyond the window: what is known of them, and their law.
 
-        codes [n_rows] are those of the numbers; the law is None where live ones depend on it.
+        That is their tail state, how many steps they are beyond, and others. codes [n_rows] are
+        those of the numbers; the law is None where live ones depend on it.
         """
         beyond = marked(self.is_beyond(codes))
         others = [name for name in self.wide.groups[group] if name in live]
@@ -464,7 +465,8 @@ class Tails:
         for k, row in enumerate(first.tolist()):
             state = int(frame[state_column(group)][beyond[row]])
             step, *rest = (int(column[row]) for column in steps)
-            found.append((beyond[of_row == k], step > 0, self.states.shown(state, step, rest)))
+            law = self.states.shown(state, step, rest)
+            found.append((beyond[of_row == k], (state, step, *rest), law))
         return found
 
     def arrived(
