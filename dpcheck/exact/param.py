@@ -19,8 +19,9 @@ Where a sign or a comparison of weights is taken, a parameter is kept out or pro
 - floats decide nothing: for all values, claims are decided by `check.all_values` alone, which asks
   for exact rows and probabilities; denominators, positive at the stand-in, are 0 nowhere there;
 - kinds of shown numbers (`explore.tails`) are ordered at the stand-in, and proved for all values
-  (`explore.sampling.reveal`), else nothing is decided by them; what is beyond the window is bounded
-  there (`explore.runs.lumped`) for formulas inside of a path, which are refused;
+  (`explore.sampling.reveal`), on parts where ratios have one order (`check.all_values.parts`), else
+  nothing is decided by them; what is beyond the window is bounded there (`explore.runs.lumped`) for
+  formulas inside of a path, which are refused;
 - no pairs of many inputs are left out (`pipeline.claims.sieve`), no analyst's strategy is chosen;
 - for all integers, rates are multiples of one that is positive (`align.prices`), whose order is
   theirs everywhere, and what windows lose there guides the search, and is told of that value;

@@ -13,12 +13,17 @@ from itertools import combinations, pairwise
 
 from flint import fmpq
 
-from dpcheck.check.all_values.piecewise import WORDS, joined_pieces, value_of_pieces
-from dpcheck.check.values.verdicts import AllValues, Outcome, Piece, Undecided, Value, Violated
-from dpcheck.exact import Budget, Number, Param, decimal, exact_text, subtract
+from dpcheck.check.all_values.piecewise import (
+    WORDS,
+    joined_pieces,
+    of_one_value,
+    value_of_pieces,
+)
+from dpcheck.check.values.verdicts import AllValues, Outcome, Piece, Undecided, Violated
+from dpcheck.exact import Budget, Number, Param, exact_text, subtract
 from dpcheck.exact.line import Chosen, line_of, simplest
 from dpcheck.exact.roots import Root
-from dpcheck.intervals import ParamEnd, ParamInterval
+from dpcheck.intervals import ParamInterval
 from dpcheck.logic.claims import Claim, ForAll, QuantityValue
 from dpcheck.records import replace
 
@@ -119,22 +124,11 @@ def _first_violated(outcomes: Sequence[Outcome]) -> Outcome:
 
 def _known(part: Part, outcome: Outcome, for_all: ForAll) -> AllValues:
     """Return what is known for the values of a part."""
-    if outcome.all_values is not None:
-        return outcome.all_values
-    assert not isinstance(part, Param), "of an interval it is known for which values"
-    end = ParamEnd(exact_text(part), None, decimal(part), is_open=False)
-    one, fails = ParamInterval(end, end), isinstance(outcome.verdict, Violated)
-    pieces: tuple[Piece, ...] = ()
-    if isinstance(outcome.verdict, Value):
-        pieces = (Piece(one, outcome.verdict.amount.exact),)
-    return AllValues(
-        for_all.param.name,
-        one.text,
-        (one,) if fails else (),
-        pieces=pieces,
-        shown_at=part if fails else None,
-        holds_for=() if fails or pieces else (one,),
-    )
+    if outcome.all_values is None:
+        assert not isinstance(part, Param), "of an interval it is known for which values"
+        outcome = of_one_value(outcome, part, for_all)
+    assert outcome.all_values is not None, "now it is known of one value, too"
+    return outcome.all_values
 
 
 def _joined(intervals: Iterable[ParamInterval], name: str) -> tuple[ParamInterval, ...]:
