@@ -4,24 +4,29 @@ import random
 
 import numpy as np
 import pytest
-from flint import fmpq
+from flint import fmpq, fmpz_poly
 
-from dpcheck.check.all_values import strongest
-from dpcheck.check.all_values.rows import ZERO, PolynomialRows, growth_on
+from dpcheck.check.all_values import losses, strongest
+from dpcheck.check.all_values.rows import ONE, ZERO, PolynomialRows, growth_on
 from dpcheck.check.all_values.strongest import by_delta, by_epsilon, strongest_pairs
-from dpcheck.exact import Param
+from dpcheck.exact import Param, divide, multiply
 from dpcheck.exact.line import line_of
 from dpcheck.limits import LimitReached, Limits
-from tests.check.test_param_rows import GROWTHS, LINE, TIMES, T, delta_at, row, some_rows
+from tests.check.test_param_rows import GROWTHS, LINE, TIMES, T, a, delta_at, row, some_rows
 from tests.checking import check_text
 
-RATIONAL = [growth for growth in GROWTHS if growth[1] == 1]
+ASKED = [
+    *(growth for growth in GROWTHS if growth[1] == 1),
+    *((divide(1, a), 2), (4, 3), (2, 2), (divide(8, multiply(a, multiply(a, a))), 2)),
+    *((divide(3, multiply(a, a)), 4), (fmpq(9, 4), 2), (fmpq(10**12 + 1, 10**12), 3)),
+]
+UNIT = ONE, ONE, 1
 DELTAS = [0, fmpq(1, 20), fmpq(1, 3)]
 
 
-def enough(rows, pairs, known):
+def enough(rows, pairs, question):
     """Return the pairs that are enough, in both directions."""
-    kept = strongest_pairs(rows, pairs, *known, Limits())
+    kept = strongest_pairs(rows, pairs, question, Limits())
     both = {tuple(pair) for pair in np.concatenate([pairs, pairs[:, ::-1]]).tolist()}
     columns = {tuple(rows.index[:, i]): i for i in range(rows.index.shape[1])}
     same = {tuple(columns[tuple(rows.index[:, i])] for i in pair) for pair in both}
@@ -34,13 +39,25 @@ def sides_of(rows, i, j):
     return list(zip(row(rows, i), row(rows, j), strict=True))
 
 
-def directed_delta(rows, pairs, factor, t):
-    """Return the largest sum of max(0, p - e^ε q) at t, in the directions given."""
+def directed_delta(rows, pairs, growth, t):
+    """Return the largest sum of max(0, p - e^ε q) at t, in the directions given.
+
+    A root in e^ε by 300 digits, which tell all numbers of these tests apart.
+    """
+    above, below, n = growth_on(LINE, growth)
+    factor = nth_root(above(t) / below(t), n)
     sums = [
         sum(max(p(t) - factor * q(t), fmpq(0)) for p, q in sides_of(rows, i, j))
         for i, j in pairs.tolist()
     ]
     return max(sums, default=fmpq(0))
+
+
+def nth_root(x, n):
+    """Return a root to 300 digits, exactly where it is rational."""
+    x = fmpq(x)
+    exact = fmpq(x.p.root(n), x.q.root(n))
+    return exact if exact**n == x else fmpq((x.p * 10 ** (300 * n) // x.q).root(n), 10**300)
 
 
 def directed_growth(rows, pairs, delta, t):
@@ -56,6 +73,19 @@ def directed_growth(rows, pairs, delta, t):
     return max(found)
 
 
+def near_rows(draw, n_sequences, n_sources, size):
+    """Return rows of which pairs lose nearly the same: small parts tell them apart."""
+    members, index = [], np.zeros((n_sequences, n_sources), np.int64)
+    for s in range(n_sequences):
+        found = [ZERO]
+        for source in range(n_sources):
+            small = fmpz_poly([draw.randint(0, 9) for _ in range(4)])
+            found.append(size * draw.choice([4, 5, 6]) * (T + s) ** 2 + small)
+            index[s, source] = source + 1
+        members.append(tuple(found))
+    return PolynomialRows(LINE, 10 * size * (T + 9) ** 4, tuple(members), index)
+
+
 @pytest.fixture(params=["usual", "small", "rounded", "one halving"])
 def constants(request, monkeypatch):
     """Set constants so that every way is gone with few and small pairs."""
@@ -64,32 +94,34 @@ def constants(request, monkeypatch):
     if request.param == "small":
         monkeypatch.setattr(strongest, "BLOCK", 16)
     if request.param == "rounded":
-        monkeypatch.setattr(strongest, "BITS", 14)
-        monkeypatch.setattr(strongest, "EXACT", 3)
+        monkeypatch.setattr(losses, "BITS", 14)
+        monkeypatch.setattr(losses, "EXACT", 3)
 
 
 @pytest.mark.usefixtures("constants")
-@pytest.mark.parametrize("growth", RATIONAL, ids=str)
+@pytest.mark.parametrize("growth", ASKED, ids=str)
 def test_pairs_that_are_enough_lose_as_much_as_all_of_them(growth):
     draw = random.Random(7)
-    above, below, _ = growth_on(LINE, growth)
     for k in range(6):
-        rows = some_rows(draw, n_sequences=3, n_sources=7, size=draw.choice([9, 10**12]))
+        make, size = draw.choice([some_rows, near_rows]), draw.choice([1, 9, 10**12])
+        rows = make(draw, n_sequences=3, n_sources=7, size=size)
         pairs = np.array([[i, j] for i in range(7) for j in range(i) if draw.random() < 0.7])
+        both_ways = np.concatenate([pairs, pairs[:, ::-1]])
         least = DELTAS[k % 3]
-        known = by_delta((above, below), LINE.polynomials(least), rows)
-        kept = enough(rows, pairs, known)
+        question = by_delta(growth_on(LINE, growth), LINE.polynomials(least), rows)
+        kept = enough(rows, pairs, question)
         for t in TIMES:
-            wanted = delta_at(rows, pairs, growth, t)
-            own = directed_delta(rows, kept, above(t) / below(t), t) / rows.denominator(t)
-            assert own == wanted or own <= wanted <= least
+            wanted = directed_delta(rows, both_ways, growth, t)
+            own = directed_delta(rows, kept, growth, t)
+            assert own == wanted or own <= wanted <= least * rows.denominator(t)
 
 
 @pytest.mark.usefixtures("constants")
 def test_pairs_that_are_enough_need_as_much_epsilon_as_all_of_them():
     draw = random.Random(8)
     for k in range(12):
-        rows = some_rows(draw, n_sequences=3, n_sources=6, size=draw.choice([9, 10**12]))
+        make, size = draw.choice([some_rows, near_rows]), draw.choice([1, 9, 10**12])
+        rows = make(draw, n_sequences=3, n_sources=6, size=size)
         pairs = np.array([[i, j] for i in range(6) for j in range(i) if draw.random() < 0.7])
         both_ways = np.concatenate([pairs, pairs[:, ::-1]])
         delta = DELTAS[k % 3]
@@ -113,12 +145,12 @@ def scaled_rows(n_sources, size=1):
 @pytest.mark.parametrize("size", [1, 10**40 + 1])
 def test_of_pairs_that_lose_the_same_one_is_enough(monkeypatch, size):
     monkeypatch.setattr(strongest, "FEW", 0)
-    monkeypatch.setattr(strongest, "EXACT", 1)
+    monkeypatch.setattr(losses, "EXACT", 1)
     rows = scaled_rows(12, size)
     pairs = np.array([[i, j] for i in range(12) for j in range(i)])
-    one, some = LINE.polynomials(1), LINE.polynomials(fmpq(1, 100))
-    for known in (by_delta(one, some, rows), by_epsilon(some, rows)):
-        (kept,) = strongest_pairs(rows, pairs, *known, Limits()).tolist()
+    some, root = LINE.polynomials(fmpq(1, 100)), (fmpz_poly([3]), fmpz_poly([2]), 5)
+    for known in (*(by_delta(each, some, rows) for each in (UNIT, root)), by_epsilon(some, rows)):
+        (kept,) = strongest_pairs(rows, pairs, known, Limits()).tolist()
         assert sorted(kept) == [0, 11]
 
 
@@ -127,16 +159,16 @@ def test_all_pairs_are_needed_where_epsilon_is_infinite_or_the_work_is_done(monk
     rows = scaled_rows(6)
     pairs = np.array([[i, j] for i in range(6) for j in range(i)])
     known = by_epsilon(LINE.polynomials(0), rows)
-    assert len(strongest_pairs(rows, pairs, *known, Limits())) == 1
+    assert len(strongest_pairs(rows, pairs, known, Limits())) == 1
     monkeypatch.setattr(strongest, "WORK", -1)
     bumpy = PolynomialRows(LINE, 99 * T**3, ((ZERO, T**3, 3 * T**2, 9 * T, 2 * T**3),), COLUMNS)
-    known = by_delta(LINE.polynomials(1), LINE.polynomials(0), bumpy)
-    assert len(strongest_pairs(bumpy, pairs[:6], *known, Limits())) > 6
+    known = by_delta(UNIT, LINE.polynomials(0), bumpy)
+    assert len(strongest_pairs(bumpy, pairs[:6], known, Limits())) > 6
     index = rows.index.copy()
     index[0, 2] = 0  # impossible from one input
     infinite = PolynomialRows(LINE, rows.denominator, rows.members, index)
     known = by_epsilon(LINE.polynomials(0), infinite)
-    assert len(strongest_pairs(infinite, pairs, *known, Limits())) >= 15
+    assert len(strongest_pairs(infinite, pairs, known, Limits())) >= 15
 
 
 COLUMNS = np.array([[1, 2, 3, 4]])
@@ -147,32 +179,50 @@ def test_pairs_that_differ_in_the_order_of_sequences_are_one(monkeypatch):
     monkeypatch.setattr(strongest, "HALVINGS", 0)  # what is not told from others is needed
     members = (ZERO, 5 * T, 4 * T + 3)  # equal at 3
     rows = PolynomialRows(LINE, 9 * T + 3, (members, members), np.array([[1, 2], [2, 1]]))
-    known = by_delta(LINE.polynomials(1), LINE.polynomials(0), rows)
-    assert len(strongest_pairs(rows, np.array([[0, 1]]), *known, Limits())) == 1
+    known = by_delta(UNIT, LINE.polynomials(0), rows)
+    assert len(strongest_pairs(rows, np.array([[0, 1]]), known, Limits())) == 1
+
+
+def test_losses_that_differ_in_a_late_digit_of_a_root_are_told_apart(monkeypatch):
+    monkeypatch.setattr(strongest, "FEW", 0)
+    pells = [(1, 0)]
+    while len(pells) < 40:
+        p, q = pells[-1]
+        pells.append((3 * p + 4 * q, 2 * p + 3 * q))  # p^2 = 2 q^2 + 1: p - sqrt(2) q is tiny
+    members = (ZERO, *(c * T for pair in pells[-2:] for c in pair))
+    rows = PolynomialRows(LINE, 10**40 * T, (members,), np.array([[1, 2, 3, 4]]))
+    question = by_delta((2 * ONE, ONE, 2), LINE.polynomials(0), rows)
+    for pairs in ([[0, 1], [2, 3]], [[2, 3], [0, 1]]):
+        assert [0, 1] in strongest_pairs(rows, np.array(pairs), question, Limits()).tolist()
+
+
+def test_budgets_with_a_root_of_more_than_a_term_leave_no_pair_out():
+    rows = scaled_rows(4)
+    assert by_delta((T + 1, T, 2), LINE.polynomials(0), rows) is None
+    assert by_delta((4 * T, ONE, 2), LINE.polynomials(0), rows).power == 2
 
 
 def test_long_numbers_are_compared_exactly_where_rounded_ones_are_equal(monkeypatch):
     monkeypatch.setattr(strongest, "FEW", 0)
-    monkeypatch.setattr(strongest, "EXACT", 1)
+    monkeypatch.setattr(losses, "EXACT", 1)
     c = (10**40 + 1) * T
     members = (ZERO, 5 * c, c, 6 * c, 2 * c, 4 * c)  # 5 - 1 is 6 - 2
     index = np.array([[1, 2, 3, 4], [2, 1, 0, 5]])
     rows = PolynomialRows(LINE, 6 * c, (members, members), index)
-    known = by_delta(LINE.polynomials(1), LINE.polynomials(0), rows)
-    assert len(strongest_pairs(rows, np.array([[0, 1], [2, 3]]), *known, Limits())) == 1
+    known = by_delta(UNIT, LINE.polynomials(0), rows)
+    assert len(strongest_pairs(rows, np.array([[0, 1], [2, 3]]), known, Limits())) == 1
 
 
 def test_no_pair_is_needed_below_the_floor():
     rows = scaled_rows(12)
     pairs = np.array([[i, j] for i in range(12) for j in range(i)])
-    one = LINE.polynomials(1)
     for delta, n_most in ((fmpq(11, 13), 0), (fmpq(109, 130), 2)):
         bound = LINE.polynomials(delta)
-        for known in (by_delta(one, bound, rows), by_epsilon(bound, rows)):
-            kept = strongest_pairs(rows, pairs, *known, Limits())
+        for known in (by_delta(UNIT, bound, rows), by_epsilon(bound, rows)):
+            kept = strongest_pairs(rows, pairs, known, Limits())
             assert bool(n_most) <= len(kept) <= n_most
     with pytest.raises(LimitReached):
-        strongest_pairs(rows, pairs, *known, Limits(deadline=0))
+        strongest_pairs(rows, pairs, known, Limits(deadline=0))
 
 
 def test_a_pair_that_is_stronger_between_two_values_only_is_kept():
@@ -180,11 +230,11 @@ def test_a_pair_that_is_stronger_between_two_values_only_is_kept():
     first = (ZERO, base, base + T**4, base + T**4 + bump - 9 * T**2, base - T)
     rows = PolynomialRows(LINE, 1000 * T**4, (first,), np.array([[1, 2, 3, 4]]))
     pairs = np.array([[1, 0], [2, 0], [3, 0]])
-    known = by_delta(LINE.polynomials(1), LINE.polynomials(0), rows)
-    kept = strongest_pairs(rows, pairs, *known, Limits())
+    known = by_delta(UNIT, LINE.polynomials(0), rows)
+    kept = strongest_pairs(rows, pairs, known, Limits())
     for t in [*TIMES, fmpq(3), fmpq(29, 10), fmpq(31, 10)]:
         wanted = delta_at(rows, pairs, (1, 1), t)
-        assert directed_delta(rows, kept, 1, t) / rows.denominator(t) == wanted
+        assert directed_delta(rows, kept, (1, 1), t) / rows.denominator(t) == wanted
 
 
 def test_lines_with_two_ends_and_with_none():
@@ -194,8 +244,17 @@ def test_lines_with_two_ends_and_with_none():
     pairs = np.array([[i, j] for i in range(6) for j in range(i)])
     for line, n_kept in ((whole, 30), (ended, 2)):
         on_line = PolynomialRows(line, rows.denominator, rows.members, rows.index)
-        known = by_delta(line.polynomials(1), line.polynomials(0), on_line)
-        assert len(strongest_pairs(on_line, pairs, *known, Limits())) <= n_kept
+        known = by_delta(UNIT, line.polynomials(0), on_line)
+        assert len(strongest_pairs(on_line, pairs, known, Limits())) <= n_kept
+
+
+def test_all_powers_of_a_line_are_asked_where_a_budget_has_a_root(monkeypatch):
+    monkeypatch.setattr(strongest, "FEW", 0)
+    line = line_of(Param("a", 1, 4), [], is_exponential=True)  # t from 2.7 to 55
+    rows = PolynomialRows(line, 10**6 * T**2, ((ZERO, 5 * T, T**2),), np.array([[0, 1, 2]]))
+    question = by_delta((2 * T, ONE, 2), line.polynomials(0), rows)
+    kept = strongest_pairs(rows, np.array([[1, 0], [2, 0]]), question, Limits())
+    assert kept.tolist() == [[1, 0], [2, 0]]
 
 
 def test_a_bound_that_is_reached_at_one_value_is_told_from_one_that_is_not(monkeypatch):
@@ -219,3 +278,52 @@ mechanism touching {
         (known,) = (result["values"] for result in report["results"])
         for end in ("from", "to"):
             assert [interval[end]["exact"] for interval in known["fails_for"]] == fails
+
+
+REVEALING = """
+param alpha in (0, 1)
+mechanism m {
+  input x in 0..1
+  adjacent x != x'
+  r ~ bernoulli(1/10)
+  if r { output 2 + x; stop }
+  y ~ bernoulli(if x = 1 then (1 + alpha) / 3 else 1/3)
+  output y
+}
+mechanism plain {
+  input x in 0..1
+  adjacent x != x'
+  y ~ bernoulli(if x = 1 then (1 + alpha) / 3 else 1/3)
+  output y
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("claim", "fails"),
+    [
+        # 1/10 is lost by outputs that the other never has: the rest, with ln(1 + alpha), is ε(1/10)
+        ("check m: epsilon(1/10) >= ln(3/2)", ["(0, 1/2)"]),
+        ("check m: epsilon(1/10) = ln(3/2)", ["(0, 1/2)", "(1/2, 1)"]),
+        ("check m: epsilon(1/10) > ln(3/2)", ["(0, 1/2]"]),
+        ("check m: epsilon(1/10) < ln(3/2)", ["[1/2, 1)"]),
+        # for a smaller δ it is infinite
+        ("check m: epsilon(1/20) >= ln 9", []),
+        ("check m: epsilon(alpha/5) >= ln 9", ["[1/2, 1)"]),
+        # for a larger one, a set of outputs that both have loses it
+        ("check plain: epsilon(1/20) >= ln(5/4)", ["(0, 2/5)"]),
+        ("check plain: epsilon(1/20) > ln(5/4)", ["(0, 2/5]"]),
+        ("check plain: epsilon((alpha - 1/2)^2) >= ln 2", ["(0, 1)"]),
+        ("check m: epsilon(1/4) >= 0", []),
+        ("check m: epsilon(1/4) >= ln(5/4)", ["(0, 3/4)"]),
+        ("check m: epsilon(1/4) = ln(5/4)", ["(0, 3/4)", "(3/4, 1)"]),
+    ],
+)
+def test_epsilon_is_at_least_a_bound_where_delta_is_lost_by_it(claim, fails):
+    (result,) = check_text(REVEALING + claim)["results"]
+    found = []
+    for interval in result["values"]["fails_for"]:
+        ends = ", ".join(interval[end]["exact"] for end in ("from", "to"))
+        first, last = interval["open"]
+        found.append(f"{'(' if first else '['}{ends}{')' if last else ']'}")
+    assert found == fails

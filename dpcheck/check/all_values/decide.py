@@ -348,11 +348,26 @@ class _Events:
     def sets(self, epsilon: Budget, least: Number = 0) -> WorstSets:
         """Return the worst sets of pairs that are enough where δ(ε) is above some least one."""
         growth, pairs = growth_of(epsilon), self.seen.pairs
-        f, g, n = growth_on(self.line, growth)
-        if n == 1:
-            known = by_delta((f, g), self.line.polynomials(least), self.rows)
-            pairs = strongest_pairs(self.rows, pairs, *known, self.limits)
+        least_sides = self.line.polynomials(least)
+        question = by_delta(growth_on(self.line, growth), least_sides, self.rows)
+        if question is not None:
+            pairs = strongest_pairs(self.rows, pairs, question, self.limits)
         return worst_sets(self.rows, pairs, growth, self.limits)
+
+    def against(self, epsilon: Budget, delta: Number) -> tuple[Region, Region]:
+        """Return where ε(δ) is above an ε, and where it is at least that, for a δ that is not 0.
+
+        It is above where δ(ε) > δ, and at least that where δ(ε) is P(S) - e^ε Q(S) >= δ for a set
+        with Q(S) > 0, which loses more by every smaller ε. A worst set with Q(S) = 0 does not.
+        """
+        sets = self.sets(epsilon)
+        above, positive = sets.where_above(delta), self.line.where(delta, (1,))
+        if positive.is_everything and all(q != ZERO or p == ZERO for p, q in sets.sides):
+            return above, sets.where_above(delta, or_equal=True)
+        ratios, reached = self.ratios(delta)
+        factor, ends = growth_on(self.line, growth_of(epsilon)), (self.line.low, self.line.high)
+        regions = (where_above(p, d, factor, *ends, or_equal=True) for p, _, d in ratios)
+        return above, joined(or_, [reached, *regions])
 
     def ratios(self, delta: Number) -> tuple[list[Function], Region]:
         """Return functions, the largest of which is e^ε(δ), and where it is infinite instead.
@@ -380,14 +395,14 @@ class _Events:
 
     def _several_sides(self, delta: Number) -> Iterator[tuple[fmpz_poly, fmpz_poly]]:
         """Yield P(S) and Q(S) for sets S of which the worst is one, whatever ε is."""
-        known = by_epsilon(self.line.polynomials(delta), self.rows)
-        pairs = strongest_pairs(self.rows, self.seen.pairs, *known, self.limits)
+        question = by_epsilon(self.line.polynomials(delta), self.rows)
+        pairs = strongest_pairs(self.rows, self.seen.pairs, question, self.limits)
         return growing_sets(self.rows, pairs, self.limits)
 
     def _single_sides(self) -> Iterator[tuple[fmpz_poly, fmpz_poly]]:
         """Yield p and q of every sequence, where they differ and p is not 0."""
-        known = by_epsilon(self.line.polynomials(0), self.rows)
-        pairs = strongest_pairs(self.rows, self.seen.pairs, *known, self.limits)
+        question = by_epsilon(self.line.polynomials(0), self.rows)
+        pairs = strongest_pairs(self.rows, self.seen.pairs, question, self.limits)
         for s, members in enumerate(self.rows.members):
             self.limits.check_time(f"the ratios of {s} sequences")
             codes = self.rows.index[s][pairs]
@@ -419,16 +434,13 @@ def _epsilon_against(claim: QuantityClaim, delta: Number, events: _Events) -> tu
     if claim.bound is None:
         return everywhere(False, line.low, line.high), events.ratios(delta)[1]
     bound = as_budget(claim.bound)
-    growth, above = growth_of(bound), events.above(bound, delta)
-    if claim.comparison in ("<=", ">"):
-        return above, above
-    if delta == 0:
-        reached = where_exceeded(events.rows, pairs, growth, events.limits, or_equal=True)
+    growth = growth_of(bound)
+    if delta != 0 and claim.comparison not in ("<=", ">"):
+        above, reached = events.against(bound, delta)
     else:
-        ratios, infinite = events.ratios(delta)
-        factor, ends = growth_on(line, growth), (line.low, line.high)
-        regions = [where_above(p, d, factor, *ends, or_equal=True) for p, _, d in ratios]
-        reached = joined(or_, [infinite, *regions])
+        above = reached = events.above(bound, delta)
+        if claim.comparison not in ("<=", ">"):
+            reached = where_exceeded(events.rows, pairs, growth, events.limits, or_equal=True)
     at_zero = line.where(subtract(growth[0], 1), (0, -1))  # ε is at least 0
     return above, joined(or_, [reached, at_zero])
 

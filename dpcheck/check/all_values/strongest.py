@@ -7,7 +7,8 @@ On an interval let c_k(g) be the coefficients of a polynomial in y > 0 that has 
 
 sums over the sequences s. With e^ε = f/g that shows δ(ε) to be at most what is claimed, or what
 another pair loses by one set of sequences; and as ε(δ) <= ln(f/g) means δ(ln(f/g)) <= δ, it shows
-ε(δ) to be at most that of another pair. Many pairs are asked at once. Those of which neither is
+ε(δ) to be at most that of another pair. A root in e^ε is a power of another variable, times a
+constant (see `losses`). Many pairs are asked at once. Those of which neither is
 shown are asked again on both halves of the interval; what is left after some halvings is needed,
 and so are all pairs where the ε of one is infinite.
 
@@ -18,19 +19,29 @@ whatever pair is taken, a pair is left out only where the coefficients show that
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import lcm
-from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
-from flint import fmpq, fmpz, fmpz_poly
+from flint import arb, fmpq, fmpz, fmpz_poly
 
-from dpcheck.chain.chain import BoolArray, IntArray
+from dpcheck.chain.chain import IntArray
 from dpcheck.chain.sets import distinct, distinct_rows
-from dpcheck.check.all_values.rows import ZERO, PolynomialRows
-from dpcheck.exact.matrices import integer_product
-from dpcheck.exact.roots import sign_at
+from dpcheck.check.all_values.losses import (
+    EXACT,
+    RATIONAL,
+    Interval,
+    Known,
+    Radical,
+    Rows,
+    Table,
+    n_bits,
+    not_below,
+    sums_above,
+)
+from dpcheck.check.all_values.rows import ONE, ZERO, PolynomialRows
+from dpcheck.exact.polynomial import is_term
+from dpcheck.exact.roots import Growth, Root
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass
 
@@ -46,26 +57,25 @@ FEW = 2
 BLOCK = 1 << 18
 """So many pairs times sequences at once; the pairs that are needed are asked with the next ones."""
 
-EXACT = 1 << 12
-"""So many pairs at once are compared by coefficients as they are, where rounded ones are equal."""
-
-BITS = 60
-"""Sums of rounded coefficients have fewer bits."""
-
-Table = npt.NDArray[np.object_]
-"""Integers of any length."""
-
-Sums = TypeVar("Sums", IntArray, Table)
-
-Known = tuple[fmpz_poly, fmpz_poly, fmpz_poly]
-"""(f, g, R): all pairs for which Σ max(0, g p - f q) <= R are no stronger than what is known."""
-
 Strength = Callable[[Sequence[fmpz_poly], Sequence[fmpz_poly], fmpq], Known | None]
 """What is known by the rows p and q of a pair, chosen at a value; None where ε is infinite."""
 
 
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is asked of pairs: what is known before any is asked, and by one of them.
+
+    All polynomials are those in t^(1/power), and multiples of the `root` stand beside others.
+    """
+
+    floor: Known
+    strength: Strength
+    root: Radical = RATIONAL
+    power: int = 1
+
+
 def strongest_pairs(
-    rows: PolynomialRows, pairs: IntArray, floor: Known, strength: Strength, limits: Limits
+    rows: PolynomialRows, pairs: IntArray, question: Question, limits: Limits
 ) -> IntArray:
     """Return pairs of sources, [n, 2], that are as strong as all (`pairs` [n_pairs, 2]) together.
 
@@ -78,8 +88,11 @@ def strongest_pairs(
     ends: IntArray = first[np.stack(np.divmod(keys, len(first)), axis=1)]
     if low is None or len(ends) <= FEW:
         return ends
-    search = _Search(*_numbered(rows), floor, strength, limits)
-    whole = _Interval(low.low, None if high is None else high.high)
+    polynomials, numbers = _numbered(rows)
+    polynomials = [p.inflate(question.power) for p in polynomials]
+    row_bits = n_bits(len(rows.members) * (1 + max(p.degree() for p in polynomials))) // 2
+    search = _Search(polynomials, Rows.of(polynomials, row_bits), numbers, question, limits)
+    whole = _around(low, high, question.power)
     step = max(BLOCK // max(len(rows.members), 1), 1)
     kept = search.needed(ends[:step], whole)
     for start in range(step, len(ends), step):
@@ -88,21 +101,35 @@ def strongest_pairs(
 
 
 def by_delta(
-    growth: tuple[fmpz_poly, fmpz_poly], delta: tuple[fmpz_poly, fmpz_poly], rows: PolynomialRows
-) -> tuple[Known, Strength]:
-    """Return floor and strength for the largest δ(ln(f/g)), if that is at least some δ = a/b."""
-    (f, g), (a, b) = growth, delta
-    floor = b * f, b * g, a * g * rows.denominator
+    growth: Growth, delta: tuple[fmpz_poly, fmpz_poly], rows: PolynomialRows
+) -> Question | None:
+    """Return what to ask for the largest δ(ε), e^ε = (f/g)^(1/n), if that is at least δ = a/b.
+
+    With f/g = c t^k and n > 1, e^ε is a multiple of c^(1/n) by a power of t^(1/n); None if f/g is
+    no such term.
+    """
+    found = _by_root(growth)
+    if found is None:
+        return None
+    f, g, root, power = found
+    a, b, whole = (p.inflate(power) for p in (*delta, rows.denominator))
+    floor = Known(b * f, b * g, a * g * whole, ZERO)
+    about = root.about
 
     def strength(p: Sequence[fmpz_poly], q: Sequence[fmpz_poly], t: fmpq) -> Known:
-        losses = [floor[1] * one - floor[0] * other for one, other in zip(p, q, strict=True)]
-        return *floor[:2], sum((each for each in losses if sign_at(each, t) > 0), ZERO)
+        losing = [
+            (floor.g * one, floor.f * other)
+            for one, other in zip(p, q, strict=True)
+            if floor.g(t) * one(t) > about * floor.f(t) * other(t)
+        ]
+        above, below = (sum((side[k] for side in losing), ZERO) for k in (0, 1))
+        return Known(floor.f, floor.g, above, below)
 
-    return floor, strength
+    return Question(floor, strength, root, power)
 
 
-def by_epsilon(delta: tuple[fmpz_poly, fmpz_poly], rows: PolynomialRows) -> tuple[Known, Strength]:
-    """Return floor and strength for the largest ε(δ), δ = a/b: ε >= 0, and that of one set.
+def by_epsilon(delta: tuple[fmpz_poly, fmpz_poly], rows: PolynomialRows) -> Question:
+    """Return what to ask for the largest ε(δ), δ = a/b: ε >= 0, and that of one set.
 
     P(S) - e^ε Q(S) = δ for e^ε = (b P(S) - a)/(b Q(S)). Where Q(S) is 0 at single values a weight
     is 0, and these are asked by themselves; S is none with a Q(S) that is 0 everywhere.
@@ -119,103 +146,23 @@ def by_epsilon(delta: tuple[fmpz_poly, fmpz_poly], rows: PolynomialRows) -> tupl
             if under(t) == 0 and rest(t) > 0:
                 return None
             if under(t) != 0 and rest(t) > growth * under(t):
-                best, growth = (rest, under, ceiling * total[1]), rest(t) / fmpq(under(t))
+                best, growth = Known(rest, under, ceiling * total[1], ZERO), rest(t) / under(t)
         return best
 
-    return (b, b, ceiling), strength
-
-
-@dataclass(frozen=True)
-class _Interval:
-    """Numbers t between two; None is infinite. y = 1 is the middle."""
-
-    low: fmpq
-    high: fmpq | None
-
-    @property
-    def middle(self) -> fmpq:
-        """The t of y = 1."""
-        return self.low + self._step if self.high is None else (self.low + self.high) / 2
-
-    @property
-    def _step(self) -> fmpq:
-        return max(self.low, fmpq(1))
-
-    def halves(self) -> tuple[_Interval, _Interval]:
-        """Return both sides of the middle."""
-        return _Interval(self.low, self.middle), _Interval(self.middle, self.high)
-
-    def coefficients(self, polynomials: Sequence[fmpz_poly], degree: int) -> Table:
-        """Return those of (1 + y)^degree p(t) times a number > 0, [n_polynomials, degree + 1].
-
-        On the half line, of p(t).
-        """
-        low = self.low
-        if self.high is None:
-            line, unit = (low, self._step), (fmpq(1), fmpq(0))
-        else:
-            line, unit = (low, self.high), (fmpq(1), fmpq(1))
-        common = int(low.q * line[1].q)
-        above, below = (fmpz_poly([int((x * common).p) for x in each]) for each in (line, unit))
-        powers = [above**k * below ** (degree - k) for k in range(degree + 1)]
-        width = range(degree + 1)
-        left = [int(p[k]) for p in polynomials for k in width]
-        right = [int(p[k]) for p in powers for k in width]
-        made = integer_product(left, right, len(polynomials), degree + 1)
-        table: Table = np.array(made, object).reshape(len(polynomials), degree + 1)
-        return table
-
-
-@dataclass(frozen=True, eq=False)
-class _Losses:
-    """Bounds on Σ_s max(0, g p_s - f q_s) for pairs on an interval.
-
-    `small` and `large` [n_polynomials, n_coefficients] are those of g p and f q, `codes`
-    [n_sequences, n_pairs, 2] which of them each pair has. `bounds` [n_pairs, n_coefficients] are
-    in units 2^`shifts` [n_coefficients].
-    """
-
-    small: Table
-    large: Table
-    codes: IntArray
-    shifts: IntArray
-    bounds: IntArray
-
-    @classmethod
-    def of(cls, small: Table, large: Table, codes: IntArray) -> _Losses:
-        """Sum rounded coefficients."""
-        n_bits = BITS - len(codes).bit_length()
-        tops = np.maximum(np.abs(small).max(axis=0), np.abs(large).max(axis=0))
-        shifts = np.array([max(int(top).bit_length() - n_bits, 0) for top in tops], np.int64)
-        above, below = -_rounded(-small, shifts), _rounded(large, shifts)
-        return cls(small, large, codes, shifts, _sums_above(above, below, codes))
-
-    def above(self, limit: Table) -> IntArray:
-        """Return the pairs [n] that are not shown to lose at most R, `limit` [n_coefficients]."""
-        rounded = _rounded(limit, self.shifts)
-        is_above: BoolArray = np.any(self.bounds > rounded, axis=1)
-        if self.shifts.any():  # rounded sums are above those of numbers by less than this
-            near = rounded + 2 * len(self.codes) + 1
-            open_pairs = np.flatnonzero(is_above & (self.bounds <= near).all(axis=1))
-            for start in range(0, len(open_pairs), EXACT):
-                some = open_pairs[start : start + EXACT]
-                exact = _sums_above(self.small, self.large, self.codes[:, some])
-                is_above[some] = (exact > limit).any(axis=1)
-        found: IntArray = np.flatnonzero(is_above)
-        return found
+    return Question(Known(b, b, ceiling, ZERO), strength)
 
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """Polynomials and, [n_sequences, n_sources], which of them each source has."""
+    """Polynomials, their coefficients, and, [n_sequences, n_sources], which each source has."""
 
     polynomials: Sequence[fmpz_poly]
+    rows: Rows
     numbers: IntArray
-    floor: Known
-    strength: Strength
+    question: Question
     limits: Limits
 
-    def needed(self, pairs: IntArray, whole: _Interval) -> IntArray:
+    def needed(self, pairs: IntArray, whole: Interval) -> IntArray:
         """Return some of the pairs, [n, 2], that are as strong as all of them and the floor."""
         needed: set[tuple[int, int]] = set()
         different = self._different(pairs)
@@ -225,12 +172,13 @@ class _Search:
             interval, asked, times = waiting.popleft()
             self.limits.check_time(f"{len(needed)} pairs that lose most")
             work -= len(asked)
-            best, known = self._strongest_at(interval.middle, asked)
+            used, codes = self._used(asked)
+            best, known = self._strongest_at(interval.middle, asked, used, codes)
             if known is None:
                 return different
             if best is not None:
                 needed.add(best)
-            left = self._not_below(known, asked, interval)
+            left = asked[not_below(known, self.question.root, self.rows[used], codes, interval)]
             others = [pair for pair in map(tuple, left.tolist()) if pair not in needed]
             if len(others) <= FEW or times == 0 or work < 0:
                 needed.update(others)
@@ -246,68 +194,76 @@ class _Search:
         return found
 
     def _strongest_at(
-        self, t: fmpq, pairs: IntArray
+        self, t: fmpq, pairs: IntArray, used: IntArray, codes: IntArray
     ) -> tuple[tuple[int, int] | None, Known | None]:
         """Return the pair that is strongest at t, None at the floor, and what is known by it.
 
-        Whatever loses most for one e^ε has an e^ε of its own, for which some pair loses most.
+        Whatever loses most for one e^ε has an e^ε of its own, for which some pair loses most. Each
+        pair that is taken loses more than what is known, by exact numbers.
         """
-        used, codes = self._used(pairs)
-        values, unit = _whole([p(t) for p in used])
+        values, unit = _whole(self.polynomials[k](t) for k in used.tolist())
+        about = self.question.root.about
         best: tuple[int, int] | None = None
-        known: Known | None = self.floor
+        known: Known | None = self.question.floor
         while known is not None and len(pairs):
-            (f, g, limit), _ = _whole([p(t) for p in known])
-            sums = _sums_above(g * values, f * values, codes)
-            k = int(sums.argmax())
-            if sums[k] <= limit * unit:
+            at_t = known.f(t) * about, known.g(t), known.above(t) - about * known.below(t)
+            (f, g, limit), _ = _whole(at_t)
+            small, large = g * values, f * values
+            unit_bits = max(int(max(small.max(), large.max())).bit_length() - n_bits(len(codes)), 0)
+            rounded = [(side >> unit_bits).astype(np.int64) for side in (small, large)]
+            k = int(sums_above(rounded[0], rounded[1], codes).argmax())
+            if sums_above(small, large, codes[:, [k]])[0] <= limit * unit:
                 break
             best = first, second = tuple(pairs[k].tolist())
-            known = self.strength(self._row(first), self._row(second), t)
+            known = self.question.strength(self._row(first), self._row(second), t)
         return best, known
 
-    def _not_below(self, known: Known, pairs: IntArray, interval: _Interval) -> IntArray:
-        """Return the pairs that are not shown to be weaker than what is known."""
-        f, g, limit = known
-        used, codes = self._used(pairs)
-        both = [*(g * p for p in used), *(f * p for p in used), limit]
-        table = interval.coefficients(both, max(0, *(p.degree() for p in both)))
-        losses = _Losses.of(table[: len(used)], table[len(used) : -1], codes)
-        found: IntArray = pairs[losses.above(table[-1])]
-        return found
+    def _used(self, pairs: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the numbers of the polynomials of pairs, and their places among these.
 
-    def _used(self, pairs: IntArray) -> tuple[list[fmpz_poly], IntArray]:
-        """Return the polynomials of pairs, and, [n_sequences, n_pairs, 2], which each has."""
+        [n_used], and [n_sequences, n_pairs, 2].
+        """
         numbers = self.numbers[:, pairs]
         is_used = np.zeros(len(self.polynomials), np.bool_)
         is_used[numbers] = True
-        used = [self.polynomials[k] for k in np.flatnonzero(is_used).tolist()]
-        return used, (is_used.cumsum() - 1)[numbers]
+        return np.flatnonzero(is_used), (is_used.cumsum() - 1)[numbers]
 
     def _row(self, source: int) -> list[fmpz_poly]:
         return [self.polynomials[k] for k in self.numbers[:, source].tolist()]
 
 
-def _sums_above(small: Sums, large: Sums, codes: IntArray) -> Sums:
-    """Return Σ_s max(0, p_s - q_s), [n_pairs, ..], `codes` [n_sequences, n_pairs, 2] being both."""
-    total = np.zeros((codes.shape[1], *small.shape[1:]), small.dtype)
-    for ends in codes:
-        total += np.maximum(small[ends[:, 0]] - large[ends[:, 1]], 0)
-    return total
+def _by_root(growth: Growth) -> tuple[fmpz_poly, fmpz_poly, Radical, int] | None:
+    """Return (f, g, ρ, d) with e^ε = ρ f/g, both polynomials in t^(1/d); None if there are none."""
+    above, below, n = growth
+    if n == 1:
+        return above, below, RATIONAL, 1
+    if not (is_term(above) and is_term(below)):
+        return None
+    factor = fmpq(above.leading_coefficient(), below.leading_coefficient())
+    exponent = fmpq(above.degree() - below.degree(), n)
+    f, g = (ONE.left_shift(max(int(sign * exponent.p), 0)) for sign in (1, -1))
+    roots = factor.p.root(n), factor.q.root(n)
+    if fmpq(roots[0] ** n, roots[1] ** n) == factor:
+        return f * roots[0], g * roots[1], RATIONAL, int(exponent.q)
+    return f, g, Radical(int(factor.p), int(factor.q), n), int(exponent.q)
 
 
-def _whole(values: Sequence[fmpq | fmpz]) -> tuple[Table, int]:
+def _around(low: Root, high: Root | None, power: int) -> Interval:
+    """Return an interval of t^(1/power) that has all of those between two roots."""
+    first, last = low.low, None if high is None else high.high
+    if power > 1 and first != 1:
+        first = (arb(first).root(power)).lower().fmpq()
+    if power > 1 and last is not None:
+        last = (arb(last).root(power)).upper().fmpq()
+    return Interval(first, last)
+
+
+def _whole(values: Iterable[fmpq | fmpz]) -> tuple[Table, int]:
     """Return integers, [n], and what values are multiplied by for that."""
     exact = [fmpq(value) for value in values]
     unit = lcm(*(int(value.q) for value in exact))
     table: Table = np.array([int((value * unit).p) for value in exact], object)
     return table, unit
-
-
-def _rounded(coefficients: Table, shifts: IntArray) -> IntArray:
-    """Return coefficients in units 2^shifts, rounded down."""
-    rounded: IntArray = (coefficients >> shifts.astype(object)).astype(np.int64)
-    return rounded
 
 
 def _numbered(rows: PolynomialRows) -> tuple[list[fmpz_poly], IntArray]:
