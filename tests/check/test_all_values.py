@@ -458,9 +458,10 @@ param eps > 0
 mechanism endless(truth = p) {
   input x in 0..1
   adjacent all
+  y ~ bernoulli(if x = 0 then truth else 1/2)
   while true {
-    y ~ bernoulli(if x = 0 then truth else 1/2)
-    output y
+    z ~ bernoulli(1/3)
+    output if z then y else z
   }
 }
 """
@@ -469,16 +470,16 @@ mechanism endless(truth = p) {
 @pytest.mark.parametrize(
     ("claim", "at"),
     [
-        ("endless: dp(ln 3)", "2/3"),  # at 1/2 it holds
+        ("endless: dp(ln(5/4))", "2/3"),  # at 1/2 it holds
         ("endless: delta(0) <= 1/10", "2/3"),
-        ("endless for p in (1/4, 1/2): dp(ln 3)", "1/3"),
-        ("endless for p in [1/3, 1/2): epsilon <= ln 3", "1/3"),
-        ("endless(truth = 1/(1 + exp(-eps))): dp(eps/2)", "1"),
-        ("endless(truth = 1/(1 + exp(-eps))) for eps in (0, ln 2): dp(eps)", "1/2"),
+        ("endless for p in (1/4, 1/2): dp(ln(5/4))", "1/3"),
+        ("endless for p in [1/3, 1/2): epsilon <= ln(5/4)", "1/3"),
+        ("endless(truth = 1/(1 + exp(-eps))): dp(eps/4)", "1"),
+        ("endless(truth = 1/(1 + exp(-eps))) for eps in (0, ln 2): dp(eps/4)", "1/2"),
     ],
 )
 def test_what_is_too_much_for_all_values_is_violated_where_one_that_is_tried_fails(claim, at):
-    """Without end every probability but 1/2 is told from it; the set may be larger."""
+    """What is hidden is told by more outputs, better and better; the set may be larger."""
     refuted, result = check_text(f"{ENDLESS}refute {claim} check {claim}")["results"]
     assert refuted["ok"]
     assert result["verdict"] == "violated"
@@ -489,10 +490,12 @@ def test_what_is_too_much_for_all_values_is_violated_where_one_that_is_tried_fai
 
 
 def test_what_is_too_much_for_all_values_stays_undecided_where_none_fails():
-    claims = "check endless(truth = 1/2 + 0 * p): dp(0) check same: dp(0) compute same: epsilon"
-    same = ENDLESS.replace("endless", "same").replace("if x = 0 then truth else 1/2", "truth")
-    same = same[same.index("mechanism") :]
-    assert verdicts(check_text(f"{ENDLESS}{same}{claims}")) == ["holds", "undecided", "undecided"]
+    claims = "check endless(truth = 1/2 + 0 * p): dp(0) check endless: dp(-ln(p*(1-p)))"
+    assert verdicts(check_text(f"{ENDLESS}{claims} compute endless: epsilon")) == [
+        "holds",
+        "undecided",
+        "undecided",
+    ]
 
 
 def test_a_budget_with_a_long_exponent_has_a_sign_but_no_power():

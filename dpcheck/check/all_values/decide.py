@@ -31,8 +31,8 @@ from dpcheck.check.all_values.rows import (
     units_of,
 )
 from dpcheck.check.all_values.strongest import by_delta, by_epsilon, strongest_pairs
+from dpcheck.check.all_values.tables import pairs_table
 from dpcheck.check.decide import Asked, looked_at, means, one_number, selected_states
-from dpcheck.check.evidence.sequences import sequence_table
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.formulas.vacuity import NO_NEIGHBORS, formula_vacuity
 from dpcheck.check.quantities.seen_pairs import SeenPairs, seen_pairs
@@ -78,7 +78,7 @@ from dpcheck.exact.roots import (
     where_sign,
 )
 from dpcheck.intervals import ParamEnd, ParamInterval
-from dpcheck.limits import Limit, Limits, too_large
+from dpcheck.limits import Limit, Limits
 from dpcheck.logic.claims import (
     At,
     Claim,
@@ -94,6 +94,7 @@ from dpcheck.logic.claims import (
     QuantityValue,
     TightDelta,
     TightEpsilon,
+    is_pure,
 )
 from dpcheck.logic.formulas import outermost_numbers
 from dpcheck.records import Frozen, dataclass, fields, replace
@@ -324,30 +325,44 @@ class _Events:
         """Make the rows, on a line on which the numbers of the claim are rational, too."""
         self.setting, self.limits = setting, setting.limits
         self.seen: SeenPairs = seen_pairs(setting.truths.chain, setting.selected, self.limits)
-        if not self.seen.are_finite:
-            what = "outputs stand inside of an unbounded loop, so sequences are infinitely many"
-            raise too_large(what, "ask about some outputs, such as D{..} [ X .. ]")
-        table = sequence_table(self.seen.chain, self.seen.sources, limits=self.limits)
-        assert table is not None, "without a limit on entries there is a table"
-        self.line = _line(setting, units_of(table))
-        self.rows: PolynomialRows = polynomial_rows(table, self.line, self.limits)
+        known = pairs_table(self.seen, is_pure=is_pure(setting.claim))
+        self.pairs = known.pairs
+        self.line = _line(setting, [*units_of(known.table), *known.changes])
+        self.rows: PolynomialRows = polynomial_rows(known.table, self.line, self.limits)
+        self.steady: Region = self._where_0(known.changes)
+
+    def _where_0(self, numbers: Iterable[Number]) -> Region:
+        """Return where all of some numbers are 0."""
+        found = everywhere(True, self.line.low, self.line.high)
+        for number in numbers:
+            self.limits.check_time("before the values at which no output changes a ratio")
+            found = joined(and_, [found, self.line.where(number, (0,))])
+            if found.is_empty:
+                break
+        return found
 
     def failing(self, region: Region) -> _Failing:
         """Return a region with what was looked at."""
         n_pairs = len(self.seen.pairs)
-        coverage = Coverage(len(self.setting.selected), n_pairs, len(self.rows.members))
+        n_sequences = len(self.rows.members) if self.seen.are_finite else None
+        coverage = Coverage(len(self.setting.selected), n_pairs, n_sequences)
         vacuity = () if n_pairs else (NO_NEIGHBORS,)
         return _Failing(self.line, region, coverage, vacuity)
 
     def above(self, epsilon: Budget, delta: Number) -> Region:
         """Return where dp(ε, δ) fails."""
         if delta == 0:
-            return where_exceeded(self.rows, self.seen.pairs, growth_of(epsilon), self.limits)
+            return self.at_least(growth_of(epsilon), or_equal=False)
         return self.sets(epsilon, delta).where_above(delta)
+
+    def at_least(self, growth: tuple[Number, int], *, or_equal: bool) -> Region:
+        """Return where ε is above a budget or, with `or_equal`, at least that if it is not 0."""
+        exceeded = where_exceeded(self.rows, self.pairs, growth, self.limits, or_equal=or_equal)
+        return joined(or_, [complement(self.steady), exceeded])
 
     def sets(self, epsilon: Budget, least: Number = 0) -> WorstSets:
         """Return the worst sets of pairs that are enough where δ(ε) is above some least one."""
-        growth, pairs = growth_of(epsilon), self.seen.pairs
+        growth, pairs = growth_of(epsilon), self.pairs
         least_sides = self.line.polynomials(least)
         question = by_delta(growth_on(self.line, growth), least_sides, self.rows)
         if question is not None:
@@ -377,7 +392,7 @@ class _Events:
         """
         line = self.line
         found: dict[object, Function] = {(): (ONE, ZERO, ONE)}
-        infinite = everywhere(False, line.low, line.high)
+        infinite = complement(self.steady)
         above, below = line.polynomials(delta)
         for p, q in self._single_sides() if delta == 0 else self._several_sides(delta):
             rest = below * p - above * self.rows.denominator
@@ -396,13 +411,13 @@ class _Events:
     def _several_sides(self, delta: Number) -> Iterator[tuple[fmpz_poly, fmpz_poly]]:
         """Yield P(S) and Q(S) for sets S of which the worst is one, whatever ε is."""
         question = by_epsilon(self.line.polynomials(delta), self.rows)
-        pairs = strongest_pairs(self.rows, self.seen.pairs, question, self.limits)
+        pairs = strongest_pairs(self.rows, self.pairs, question, self.limits)
         return growing_sets(self.rows, pairs, self.limits)
 
     def _single_sides(self) -> Iterator[tuple[fmpz_poly, fmpz_poly]]:
         """Yield p and q of every sequence, where they differ and p is not 0."""
         question = by_epsilon(self.line.polynomials(0), self.rows)
-        pairs = strongest_pairs(self.rows, self.seen.pairs, question, self.limits)
+        pairs = strongest_pairs(self.rows, self.pairs, question, self.limits)
         for s, members in enumerate(self.rows.members):
             self.limits.check_time(f"the ratios of {s} sequences")
             codes = self.rows.index[s][pairs]
@@ -430,7 +445,7 @@ def _where_holds(claim: QuantityClaim, events: _Events) -> Region:
 
 def _epsilon_against(claim: QuantityClaim, delta: Number, events: _Events) -> tuple[Region, Region]:
     """Return where ε is above a bound, and where it is at least that; without a bound, infinite."""
-    line, pairs = events.line, events.seen.pairs
+    line = events.line
     if claim.bound is None:
         return everywhere(False, line.low, line.high), events.ratios(delta)[1]
     bound = as_budget(claim.bound)
@@ -440,7 +455,7 @@ def _epsilon_against(claim: QuantityClaim, delta: Number, events: _Events) -> tu
     else:
         above = reached = events.above(bound, delta)
         if claim.comparison not in ("<=", ">"):
-            reached = where_exceeded(events.rows, pairs, growth, events.limits, or_equal=True)
+            reached = events.at_least(growth, or_equal=True)
     at_zero = line.where(subtract(growth[0], 1), (0, -1))  # ε is at least 0
     return above, joined(or_, [reached, at_zero])
 
@@ -501,14 +516,27 @@ def _parts(quantity: TightEpsilon | TightDelta, events: _Events) -> list[_Part]:
             pieces = [] if finite.is_empty else envelope(ratios, (ONE, ONE, 1), line, limits)
             parts: list[_Part] = [(infinite, lambda _: "inf")]
             for region, (p, _, d) in pieces:
-                here = joined(and_, [region, finite])
-                parts.append((here, methodcaller("logarithm_text", p, d)))
+                text = methodcaller("logarithm_text", p, d)
+                parts += _with_points(joined(and_, [region, finite]), text)
             return parts
         case TightDelta(epsilon=epsilon):
             factor, root = growth_of(epsilon)
             growth = growth_on(line, (factor, root))
             pieces = envelope(events.sets(epsilon).functions(), growth, line, limits)
             return [(region, partial(_delta_text, function, growth)) for region, function in pieces]
+
+
+def _with_points(region: Region, text: Callable[[Line], str]) -> list[_Part]:
+    """Return a part, with the single values of it apart: what a function is there is a number."""
+    ends = [low for low, _, high, _ in region.intervals() if low is not None and low is high]
+    points = [(t, Region(region.low, region.high, (t,), (False, True, False))) for t in ends]
+    rest = _without(region, (at for _, at in points))
+    return [(rest, text), *((at, partial(_text_at, text, t)) for t, at in points)]
+
+
+def _text_at(text: Callable[[Line], str], t: Root, line: Line) -> str:
+    """Return what an expression is at one t of the line."""
+    return text(line.at_root(t))
 
 
 def _delta_text(function: Function, growth: Growth, line: Line) -> str:

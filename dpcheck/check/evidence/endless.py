@@ -8,6 +8,7 @@ from dpcheck.check.evidence.directions import Directions
 from dpcheck.check.evidence.futures import futures_of
 from dpcheck.check.evidence.growth import GrowingRatio, growing_ratio
 from dpcheck.check.evidence.merged_prefixes import MergedPrefixes, merged
+from dpcheck.check.evidence.steady_ratios import SteadyRatios, steady_ratios
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.records import replace
 
@@ -48,6 +49,15 @@ class EndlessPrefixes:
         """
         found = self.words(limits)
         return None if found is not None and found.steps and self._is_chosen else found
+
+    def steady(self, limits: Limits) -> SteadyRatios | None:
+        """Return the ratios where none grows, and at which values of a parameter that is so.
+
+        None where directions are many.
+        """
+        if not self._are_few(limits):
+            return None
+        return steady_ratios(self._directions, self._roots, limits)
 
     def words(self, limits: Limits) -> MergedPrefixes | None:
         """Return the graph of all prefixes, in which an analyst chooses by uniform draws.

@@ -82,17 +82,18 @@ def growing_ratio(directions: Directions, roots: Sequence[int]) -> GrowingRatio 
 
     directions: all that pairs reach, with their steps; roots [n_pairs] are where the pairs begin.
     """
-    search = _Search(directions)
+    search = DirectionGraph(directions)
     ways = search.from_pairs(roots)
     size = cmp_to_key(exact.compare)
     found = (search.growing(*ways[node], node, turn) for node, turn in search.turns())
     return max(found, key=lambda each: size(exact.divide(*each.factor)), default=None)
 
 
-class _Search:
+class DirectionGraph:
     """The graph of directions: its steps, with factors of both sides as numbers."""
 
     def __init__(self, directions: Directions) -> None:
+        """Find the strongly connected components of all directions that were found."""
         self.directions = directions
         rows = [self._inner(node) for node in range(len(directions))]
         graph = graph_from([[child for _, child in row] for row in rows])
@@ -110,6 +111,10 @@ class _Search:
                 ((label,), (exact.number(weight * a, scale), exact.number(weight * b, scale))),
                 child,
             )
+
+    def are_on_a_cycle(self, node: int, child: int) -> bool:
+        """Return whether a step leads to a direction from which there is a way back."""
+        return child != EQUAL and bool(self.component[node] == self.component[child])
 
     def from_pairs(self, roots: Sequence[int]) -> dict[int, tuple[int, Way]]:
         """Return for every direction a pair, and the fewest outputs that lead there from it."""
@@ -139,21 +144,25 @@ class _Search:
 
     def _turns_at(self, root: int) -> Iterator[tuple[int, Way]]:
         """Yield a cycle through a direction whose factor is not 1, if its component has one."""
-        there = self._tree(root)
+        for child, one, other in self.disagreeing(self.tree(root)):
+            back = self.tree(child)[root]
+            turns = _joined(one, back), _joined(other, back)
+            yield root, min(turns, key=lambda way: (not _changes(way), len(way[0])))
+            return
+
+    def disagreeing(self, there: dict[int, Way]) -> Iterator[tuple[int, Way, Way]]:
+        """Yield directions with two ways there from a root whose factors have other ratios.
+
+        there: the ways along a tree of the root's component. One step follows the other way.
+        """
         for node, way in there.items():
             for step, child in self.rows[node]:
                 if child in there:
                     longer = _joined(way, step)
-                    if _ratio(longer) != _ratio(there[child]):
-                        back = self._tree(child)[root]
-                        turn = min(
-                            (_joined(one, back) for one in (there[child], longer)),
-                            key=lambda way: (not _changes(way), len(way[0])),
-                        )
-                        yield root, turn
-                        return
+                    if ratio_of(longer) != ratio_of(there[child]):
+                        yield child, there[child], longer
 
-    def _tree(self, root: int) -> dict[int, Way]:
+    def tree(self, root: int) -> dict[int, Way]:
         """Return the fewest outputs from a direction to each of its component."""
         found: dict[int, Way] = {root: ((), (1, 1))}
         waiting = [root]
@@ -167,9 +176,9 @@ class _Search:
     def growing(self, pair: int, lead: Way, node: int, turn: Way) -> GrowingRatio:
         """Return a turn with what leads to it, and after it what shows most."""
         is_forward = exact.compare(*turn[1]) > 0
-        tail: Way = (), self._masses(node)
+        tail: Way = (), self.masses(node)
         for step, child in self.steps(node):
-            longer = _joined(step, ((), self._masses(child)))
+            longer = _joined(step, ((), self.masses(child)))
             sides = longer[1], tail[1]
             if _exceeds(*sides) if is_forward else _exceeds(*sides[::-1]):
                 tail = longer
@@ -178,7 +187,7 @@ class _Search:
             start, factor = start[::-1], factor[::-1]
         return GrowingRatio(pair, is_forward, lead[0], turn[0], tail[0], start, factor)
 
-    def _masses(self, node: int) -> Sides:
+    def masses(self, node: int) -> Sides:
         """Return the weights of both sides of a direction."""
         if node == EQUAL:
             return 1, 1
@@ -192,7 +201,8 @@ def _joined(first: Way, second: Way) -> Way:
     return (*first[0], *second[0]), (exact.multiply(p, a), exact.multiply(q, b))
 
 
-def _ratio(way: Way) -> exact.Number:
+def ratio_of(way: Way) -> exact.Number:
+    """Return p/q of the factors of both sides."""
     return exact.divide(*way[1])
 
 

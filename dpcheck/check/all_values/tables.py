@@ -1,0 +1,87 @@
+"""Tables of what all sequences of pairs show, for claims about all values of a parameter.
+
+They list the sequences where these are finitely many. Of outputs without end they have, for claims
+about ratios, one sequence for each ratio (`steady_ratios`), of p against q whatever its weight; for
+others, one for each loss of a pair, as prefixes that are merged at all values show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpcheck.chain.chain import IntArray
+from dpcheck.chain.weights.rows import indptr_of
+from dpcheck.check.evidence.growth import Sides
+from dpcheck.check.evidence.sequences import SequenceTable, sequence_table
+from dpcheck.check.evidence.steady_ratios import INSTEAD
+from dpcheck.check.quantities.seen_pairs import SeenPairs, endless_prefixes
+from dpcheck.exact import Number
+from dpcheck.exact.linear import common_row
+from dpcheck.limits import too_large
+from dpcheck.privacy.losses import LossDistribution
+from dpcheck.records import dataclass
+
+
+@dataclass(frozen=True, eq=False)
+class PairsTable:
+    """A table, the pairs [n_pairs, 2] of its sources, and numbers that are 0 where ε is finite."""
+
+    table: SequenceTable
+    pairs: IntArray
+    changes: tuple[Number, ...] = ()
+
+
+def pairs_table(seen: SeenPairs, *, is_pure: bool) -> PairsTable:
+    """Return the table of pairs; it `is_pure` if it is asked about ratios alone.
+
+    Raises `LimitReached` where prefixes of outputs without end do not merge for all values.
+    """
+    if seen.are_finite:
+        table = sequence_table(seen.chain, seen.sources, limits=seen.limits)
+        assert table is not None, "without a limit on entries there is a table"
+        return PairsTable(table, seen.pairs)
+    prefixes = endless_prefixes(seen)
+    if is_pure:
+        steady = prefixes.steady(seen.limits)
+        if steady is not None:
+            return PairsTable(*_by_number([steady.sides]), steady.changes)
+    else:
+        graph = prefixes.complete(seen.limits)
+        if graph is not None:
+            first = dict(zip(graph.roots, range(len(graph.roots)), strict=True))
+            return PairsTable(*_by_number([_masses(graph.losses(pair)) for pair in first.values()]))
+    what = "outputs stand inside of an unbounded loop, so sequences are infinitely many"
+    raise too_large(what, INSTEAD)
+
+
+def _masses(losses: LossDistribution) -> list[Sides]:
+    """Return p and q of all sequences of one ratio, for each."""
+    masses = [(loss.p, loss.q) for loss in losses.losses]
+    return [*masses, (losses.p_only, 0), (0, losses.q_only)]
+
+
+def _by_number(pairs: Sequence[Sequence[Sides]]) -> tuple[SequenceTable, IntArray]:
+    """Return a table of pairs of sources, each with sequences of its own: the first, the second...
+
+    pairs: for each p and q of its sequences.
+    """
+    sides = [side for pair in pairs for side in zip(*pair, strict=True)]
+    rows = [common_row({k: p for k, p in enumerate(side) if p != 0}) for side in sides]
+    entries = [each for row, _ in rows for each in row.items()]
+    weights = np.empty(len(entries), object)
+    weights[:] = [weight for _, weight in entries]
+    none = np.zeros(max(map(len, pairs)), np.int64)
+    table = SequenceTable(
+        sources=np.arange(len(rows)),
+        indptr=indptr_of(np.array([len(row) for row, _ in rows])),
+        sequences=np.array([k for k, _ in entries]),
+        weights=weights,
+        denominators=tuple(below for _, below in rows),
+        prefix=none,  # what they show is not asked
+        end=none,
+        parent=none[:1],
+        shown=none[:1],
+    )
+    return table, np.arange(len(rows)).reshape(-1, 2)
