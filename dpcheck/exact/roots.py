@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import cmp_to_key
 from itertools import pairwise
-from operator import and_, or_
 
 from flint import ctx, fmpq, fmpz_poly
 
@@ -154,6 +153,15 @@ class PowerOfE(Root):
         if isinstance(other, PowerOfE):
             return self.exponent.compare(other.exponent)
         return super().compare(other)
+
+
+def sign_at_root(polynomial: fmpz_poly, root: Root) -> int:
+    """Return the sign of p at a root, whose interval shrinks until p has no root there."""
+    if polynomial.gcd(root.polynomial).degree() > 0:
+        return 0
+    while sign_changes(on_half_line(polynomial, root.low, root.high)):
+        root.narrow()
+    return sign_at(polynomial, (root.low + root.high) / 2)
 
 
 Bound = Root | None
@@ -308,21 +316,20 @@ def where_above(
 ) -> Region:
     """Return where left - φ right > 0 (with `or_equal`, >= 0) for φ = (f/g)^(1/n), on (low, high).
 
-    The sign is that of g left^n - f right^n where both are positive, or n is odd. Else it is
-    the opposite one where both are negative; and if only one is, it decides.
+    It is 0 at roots of g left^n - f right^n alone; and there, unless n is even and left = -φ right.
     """
     f, g, n = growth
-    excess = g * left**n - f * right**n
-    if n % 2:
-        return where_sign(excess, (1, 0) if or_equal else (1,), low, high)
-    if not or_equal:
-        return complement(where_above(-left, -right, growth, low, high, or_equal=True))
-    is_left, is_right = where_sign(left, (1, 0), low, high), where_sign(right, (-1, 0), low, high)
-    cases = (
-        (is_left, where_sign(excess, (1, 0), low, high)),
-        (is_right, where_sign(excess, (-1, 0), low, high)),
-    )
-    return joined(or_, [joined(and_, case) for case in cases])
+    signs, excess = (1, 0) if or_equal else (1,), g * left**n - f * right**n
+    if not excess:  # left is φ right or -φ right: φ is rational, and 0 nowhere
+        is_zero = where_sign(left * right, (-1,), low, high).is_empty
+        return everywhere(or_equal, low, high) if is_zero else where_sign(left, signs, low, high)
+    roots = roots_between(excess, low, high)
+    gaps = [sign_above(left, right, growth, x) for x in samples(roots, low, high)]
+    truths = [gaps[0] in signs]
+    for root, before, after in zip(roots, gaps, gaps[1:], strict=False):
+        is_zero = before != after or sign_at_root(left * right, root) >= 0
+        truths += [or_equal if is_zero else after in signs, after in signs]
+    return _normal(Region(low, high, tuple(roots), tuple(truths)))
 
 
 def sign_above(left: fmpz_poly, right: fmpz_poly, growth: Growth, x: fmpq) -> int:

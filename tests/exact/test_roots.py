@@ -20,6 +20,7 @@ from dpcheck.exact.roots import (
     samples,
     sign_above,
     sign_at,
+    sign_at_root,
     where_above,
     where_sign,
 )
@@ -218,6 +219,37 @@ def test_where_a_root_of_a_function_times_another_is_equal(left, right, root):
         is_above = (at < meet) == (left > 0)
         assert contains(more, at) == contains(least, at) == is_above
         assert sign_above(*both, growth, at) == (1 if is_above else -1)
+
+
+def test_sides_that_meet_with_one_sign_or_opposite_ones_are_told_apart():
+    draw, x = random.Random(6), fmpz_poly([0, 1])
+    seen = set()
+    for _ in range(300):
+        m, is_square = draw.randint(2, 4), draw.random() < 0.2
+        growth, factor = ((x**2, x**0, 2), x) if is_square else ((x, x**0, 2), m)
+        meet = m if is_square else m * m
+        rest = draw.choice([fmpz_poly([0]), x - meet, (x - meet) ** 2])
+        right = draw.choice([-1, 0, 1, 2]) + (x - meet) * draw.randint(-2, 2)
+        left = draw.choice([1, -1]) * factor * right + rest * draw.randint(-2, 2)
+        for or_equal in (False, True):
+            region = where_above(left, right, growth, Root.of(1), None, or_equal=or_equal)
+            for at in (fmpq(meet), *samples(region.ends, region.low, region.high)):
+                sign = sign_above(left, right, growth, at)
+                assert contains(region, at) == (sign > 0 or (or_equal and sign == 0))
+                seen.add((at == meet, is_square, sign))
+    assert len(seen) == 12
+
+
+@pytest.mark.parametrize("polynomial", [[-2, 0, 1], [-3, 1], [0, 1], [-8, 0, 4], [5], [-7, 5]])
+def test_signs_at_roots_are_those_next_to_them(polynomial):
+    p = fmpz_poly(polynomial)
+    ends = fmpz_poly([-2, 0, 1]), Root.of(-9), None
+    for root, near in zip(
+        roots_between(*ends), (fmpq(-141421, 10**5), fmpq(141421, 10**5)), strict=True
+    ):
+        wanted = 0 if p(near) ** 2 < fmpq(1, 10**6) else int(p(near) > 0) - int(p(near) < 0)
+        assert sign_at_root(p, root) == wanted
+    assert sign_at_root(p, Root.of(3)) == int(p(3) > 0) - int(p(3) < 0)
 
 
 def test_functions_of_other_signs_are_compared_by_these():
