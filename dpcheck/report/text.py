@@ -302,7 +302,7 @@ def undecided_lines(verdict: verdicts.Undecided, indent: int = 8) -> Iterator[Li
 def in_short(found: verdicts.Counterexample) -> str:
     """Return a counterexample in one line, for a claim that was to be refuted."""
     sides = [
-        f"{notation.amount_text(amount)} from {visible(state)}"
+        f"{_chance_text(amount)} from {visible(state)}"
         for state, amount in zip(found.states, found.probabilities, strict=False)
     ]
     if not sides:
@@ -311,6 +311,13 @@ def in_short(found: verdicts.Counterexample) -> str:
     event = notation.event_text(found.event)
     has = "have" if " output sequences " in event else "has"
     return f"{event} {has} {', '.join(sides)}"
+
+
+def _chance_text(amount: verdicts.Amount) -> str:
+    """Return a probability as what an event `has`."""
+    if amount.enclosure is None:
+        return notation.amount_text(amount)
+    return f"a probability {notation.readable(amount)}"
 
 
 def _strategy_rows(strategy: verdicts.Strategy) -> Iterator[Row]:

@@ -184,6 +184,14 @@ def test_every_line_for_github_is_one_command_that_says_all(capsys, monkeypatch)
     assert "]]> %0A::error::`|`" in decoded(lines[2])
 
 
+def test_findings_say_in_words_what_is_known_within_bounds(capsys, monkeypatch):
+    monkeypatch.chdir(GOLDEN)
+    text, _ = written("markdown", "report_within_bounds.dpm", capsys=capsys)
+    sentences = [line for line in text.splitlines() if " is violated: " in line]
+    assert "X D{ln(2)} [ X top ] has a probability in [0, 0.03703704] from q = 0" in sentences[3]
+    assert "is at least 1.8 times as likely from q = 1 (in [0.5, 0.5" in sentences[5]
+
+
 def test_the_summary_of_a_job_is_added_to(checkout, capsys, monkeypatch):
     (checkout / "a.dpm").write_text(SURVEY + "check survey: dp(0)\n", "utf-8")
     summary = checkout / "summary.md"

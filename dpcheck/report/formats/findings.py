@@ -209,7 +209,8 @@ def _why(answer: Answer, found: Counterexample) -> str:
         f"from {notation.shortened(visible(state))} ({notation.amount_text(amount)})"
         for state, amount in zip(states, probabilities, strict=True)
     )
-    times = notation.number_text(ratio, notation.LONGEST)
+    exact = notation.number_text(ratio, notation.LONGEST)
+    times = exact if ratio.enclosure is None else f"at least {ratio.enclosure[0]}"
     said = f"`{notation.event_text(event)}` is {times} times as likely {left} as {right}"
     if shown is not None and shown.tight is not None:
         said += f"; {shown.tight.label}: {notation.phrase_text(shown.tight.text)}"
