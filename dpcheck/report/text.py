@@ -52,6 +52,7 @@ class AnswerLines:
         self._only_wrong = only_wrong
         self._groups = groupby(asked, key=lambda each: each.target)
         self._shown: Answer | None = None
+        self._counts: list[str] = []  # that stand above the next claims
         self._column = 0
 
     def add(self, answer: Answer) -> Iterator[Line]:
@@ -63,14 +64,23 @@ class AnswerLines:
             yield line(Piece(visible(answer.file), "strong"))
         if last is None or last.target != answer.target:
             self._column = self._next_column(answer.target)
+            self._counts = _counts(answer)
             yield line()
             yield _heading(answer)
         yield from _answer(answer, _claim_text(answer), self._column)
+        yield from self._own_counts(answer)
 
     def end(self) -> Iterator[Line]:
         """Yield what stands between this file and the next."""
         if self._shown is not None:
             yield line()
+
+    def _own_counts(self, answer: Answer) -> Iterator[Line]:
+        """Yield what a claim was about that is not what stands above: by `at`, by what it reads."""
+        own = [each for each in _counts(answer) if each not in self._counts]
+        if own:
+            yield from row_lines([Row("covers", " · ".join(own), "faint")])
+        self._counts = self._counts or own
 
     def _next_column(self, target: str) -> int:
         """Return how wide the next claims about a target are, but for those that are very wide."""
@@ -91,21 +101,26 @@ def _is_worth_saying(answer: Answer) -> bool:
 
 
 def _heading(first: Answer) -> Line:
-    """Return the target of an answer, and what every verdict below it covers."""
-    facts = [notation.shortened(visible(text)) for text in first.covers]
-    if first.n_states is not None:
-        facts.append(_counted(first.n_states, "state"))
-        facts.append(_pairs(first))
-    said = Piece(" · ".join(facts), "faint")
+    """Return the target of an answer, what every verdict below it covers, and its own counts."""
+    facts = [*first.covers, *_counts(first)]
+    if first.at is not None and first.n_states is not None:
+        facts[-1] += f" at {first.at}"
+    said = Piece(" · ".join(notation.shortened(visible(text)) for text in facts), "faint")
     return line("  ", Piece(visible(first.target), "strong"), "  ", said, hang=_HANG)
 
 
-def _pairs(answer: Answer) -> str:
-    """Return how many pairs are related; where data are drawn, they are pairs of secrets."""
+def _counts(answer: Answer) -> list[str]:
+    """Return how many states a finished chain has, and how many pairs were looked at.
+
+    Where data are drawn, these are pairs of secrets.
+    """
+    if answer.n_states is None:
+        return []
     n_pairs = answer.outcome.neighbor_pairs
+    pairs = _counted(n_pairs, "neighbor pair")
     if any(fact.startswith("prior ") for fact in answer.covers):
-        return f"{_counted(n_pairs, 'pair')} of secrets"
-    return _counted(n_pairs, "neighbor pair")
+        pairs = f"{_counted(n_pairs, 'pair')} of secrets"
+    return [_counted(answer.n_states, "state"), pairs]
 
 
 def _claim_text(answer: Asked) -> str:
