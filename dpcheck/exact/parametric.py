@@ -185,7 +185,7 @@ def combined(symbol: Symbol, left: Quantity, right: Quantity) -> Quantity:
     a, b = (each.value if isinstance(each, ParamNumber) else each for each in (left, right))
     if symbol == "/":
         if isinstance(right, ParamNumber):
-            _refuse(right, (0,), "a divisor, {}, is 0")
+            _refuse_divisor(right)
         return _wrapped(divide(a, b), own)
     operation = {"+": add, "-": subtract, "*": multiply}[symbol]
     return _wrapped(operation(a, b), own)
@@ -236,7 +236,7 @@ def negative(value: ParamNumber) -> ParamNumber:
 def raised(base: ParamNumber, exponent: int, limit_bits: int) -> Number | ParamNumber:
     """Return base^exponent; a negative power needs a base that is 0 nowhere."""
     if exponent < 0:
-        _refuse(base, (0,), "a divisor, {}, is 0")
+        _refuse_divisor(base)
     return _wrapped(power(base.value, exponent, limit_bits), base)
 
 
@@ -253,7 +253,8 @@ def exponential_of(value: ParamNumber | ParamBudget) -> Number | ParamNumber:
 
 def logarithm_of(value: ParamNumber) -> Budget:
     """Return ln(value), for a value that is positive for all values of the parameter."""
-    _refuse(value, (-1, 0), "the argument of `ln`, {}, is not positive")
+    if place := example_where(value, (-1, 0)):
+        raise ParamError(f"the argument of `ln`, `{param_text(value)}`, is not positive {place}")
     return logarithm(value.value, ONE, value.param, value.is_exponential)
 
 
@@ -285,11 +286,10 @@ def zero_at_end(value: ParamNumber) -> str | None:
     return None
 
 
-def _refuse(value: ParamNumber, signs: tuple[int, ...], title: str) -> None:
-    """Raise `ParamError` if a function has one of these signs for some value."""
-    place = example_where(value, signs)
-    if place is not None:
-        raise ParamError(f"{title.format(f'`{param_text(value)}`')} {place}")
+def _refuse_divisor(value: ParamNumber) -> None:
+    """Raise `ParamError` if a function is 0 for some value, which may be a closed end."""
+    if place := example_where(value, (0,)) or zero_at_end(value):
+        raise ParamError(f"a divisor, `{param_text(value)}`, is 0 {place}")
 
 
 # --- text ----------------------------------------------------------------------------------

@@ -433,7 +433,6 @@ check %s for a in (1/3, 1/2): dp(ln 3)
         ("noise(ratio = 2*a + 1/4)", "a = 1/2"),  # inside of the interval
         ("either", "a = 0"),
         ("either(second = 1 - a)", None),
-        ("either(first = 1/a)", None),  # it has no sum at 0, where nothing is asked
         ("noise(ratio = (1 + a)/4)", None),
     ],
 )

@@ -150,6 +150,19 @@ def test_what_is_no_weight_at_a_closed_end_is_a_mistake_that_names_it(body):
     assert mistake["message"].endswith(" at p = 1")
 
 
+@pytest.mark.parametrize("part", ["", " for p in (0, 1/2]", " for p in [1/4, 1/4]"])
+@pytest.mark.parametrize("weight", ["1 - 1/(2 + 1/(1 - p))", "1 - 1/(2 + (1 - p)^-2)"])
+def test_a_divisor_that_is_0_at_a_closed_end_is_a_mistake_that_names_it(weight, part):
+    text = PROGRAM.replace("BODY", f"y ~ bernoulli({weight})\n  output y")
+    text = text.replace(": dp(ln 3)", f"{part}: dp(ln 3)")
+    assert error_codes(check_text(text)) == []
+    closed = text.replace("(0, 1)", "(0, 1]")
+    (mistake,) = check_text(closed)["errors"]
+    assert mistake["code"] == "DP410"
+    assert mistake["message"].endswith("is 0 at p = 1")
+    assert error_codes(check_text(closed.replace("param p in (0, 1]", "const p = 1/4"))) == []
+
+
 def test_a_mistake_at_a_value_that_is_asked_by_itself_names_it():
     text = PROGRAM.replace("BODY", "y ~ bernoulli(p/2)\n  output y").replace("(0, 1)", "(0, 1]")
     (mistake,) = check_text(text.replace("dp(ln 3)", "dp(-ln(1 - p))"))["errors"]
