@@ -319,9 +319,11 @@ def _value_there(each: Asked, line: Line, failing: Region) -> str:
         return wrong
     if isinstance(bound, exact.ParamBudget) and line.is_exponential:
         monomial = bound.argument.monomial()
-        if monomial is None or monomial[0] != 1:
+        if monomial is None:
             return wrong
-        return f"{value_text(bound.exponent * monomial[1] / bound.param.exponent * at)} < 0"
+        factor, exponent = monomial
+        inside = exact.Budget.ln(factor) + exponent / bound.param.exponent * at
+        return f"{value_text((inside * bound.exponent).plain())} < 0"
     if line.is_exponential or not isinstance(bound, exact.ParamBudget | exact.ParamNumber):
         return wrong
     number = bound.value if isinstance(bound, exact.ParamNumber) else bound.argument
