@@ -180,13 +180,16 @@ def falling(terms: list[tuple[Number, Shown]]) -> list[tuple[Number, Shown]]:
 def _posterior(
     outputs: Sequence[Weighed], prior: Number, names: tuple[str, ...], *, is_largest: bool
 ) -> Remark:
-    """Return the output after which the left one is likeliest, or least likely."""
-    rest = subtract(1, prior)
-    weights = [(multiply(prior, each.p), multiply(rest, each.q), each) for each in outputs]
-    known = [(divide(p, add(p, q)), each) for p, q, each in weights if add(p, q) != 0]
+    """Return the output after which the left one is likeliest, or the right one least likely."""
+    known: list[tuple[Number, Weighed]] = []
+    for each in outputs:
+        own, other = (each.p, each.q) if is_largest else (each.q, each.p)
+        own, other = multiply(prior, own), multiply(subtract(1, prior), other)
+        if (total := add(own, other)) != 0:
+            known.append((divide(own, total), each))
     after, found = falling(known)[0 if is_largest else -1]
-    p, q = bare(found.p), bare(found.q)
-    text = ("after the output ", found.shown, ": ", p, " against ", q, f", so {names[0]} has ")
+    p, q, whose = bare(found.p), bare(found.q), names[0 if is_largest else 1]
+    text = ("after the output ", found.shown, ": ", p, " against ", q, f", so {whose} has ")
     return Remark("attained", verdicts.Phrase.of(*text, bare(after)))
 
 

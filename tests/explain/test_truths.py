@@ -444,6 +444,18 @@ def test_what_carries_a_quantity_adds_up_to_it(seed, tmp_path):
             assert value.exp == str(total)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_the_most_extreme_belief_is_told_with_whom_it_is_in(seed, tmp_path):
+    rows = random_rows(seeded(seed), 2, 4)
+    text = table_model(rows, "posterior_max(1/3) <= 0") + "check m: posterior_min(1/3) >= 1\n"
+    for answer in answers(text, tmp_path):
+        (remark,) = answer.explanation.remarks
+        told = re.fullmatch(r"after the output (\d): .*, so x = (\d) has (\S+)", str(remark.text))
+        k, x = int(told[1]), int(told[2])
+        own, other = Fraction(rows[x][k]) / 3, Fraction(rows[1 - x][k]) * 2 / 3
+        assert Fraction(told[3]) == own / (own + other) == exact(answer.outcome.value)
+
+
 @pytest.mark.parametrize("budget", ["10^9", "10^30", "10^30 * ln 3", "ln(10^3000)"])
 def test_budgets_of_any_size_are_written(budget, tmp_path):
     text = table_model([[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]], "")
