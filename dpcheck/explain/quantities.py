@@ -95,13 +95,17 @@ def explain_losses(
     if found is None:
         return None
     pair = Neighbors(names[0], names[1])
-    return Explanation(pair, remarks=(_remark(quantity, *found, names),))
+    return Explanation(pair, remarks=(_remark(quantity, *found, names, subject.value),))
 
 
 def _remark(
-    quantity: LossQuantity, evidence: TableEvidence, block: Block, names: tuple[str, ...]
+    quantity: LossQuantity,
+    evidence: TableEvidence,
+    block: Block,
+    names: tuple[str, ...],
+    value: verdicts.Amount | None,
 ) -> Remark:
-    """Return which outputs a quantity comes from."""
+    """Return which outputs a quantity with this value comes from."""
     argument = quantity.arguments[0] if quantity.arguments else None
     outputs = weighed(evidence, block)
     match quantity.word:
@@ -109,7 +113,7 @@ def _remark(
             return _shares(outputs, argument)
         case "posterior_max" | "posterior_min" as word:
             assert isinstance(argument, Number), "a prior is a number"
-            return _posterior(outputs, argument, names, is_largest=word == "posterior_max")
+            return _posterior(outputs, argument, names, value, is_largest=word == "posterior_max")
         case "loss_tail":
             assert isinstance(argument, Budget), "the argument of a tail is a budget"
             text = f"the outputs with a loss above {exact_text(argument)}, "
@@ -178,9 +182,17 @@ def falling(terms: list[tuple[Number, Shown]]) -> list[tuple[Number, Shown]]:
 
 
 def _posterior(
-    outputs: Sequence[Weighed], prior: Number, names: tuple[str, ...], *, is_largest: bool
+    outputs: Sequence[Weighed],
+    prior: Number,
+    names: tuple[str, ...],
+    value: verdicts.Amount | None,
+    *,
+    is_largest: bool,
 ) -> Remark:
-    """Return the output after which the left one is likeliest, or the right one least likely."""
+    """Return the output after which the left one is likeliest, or the right one least likely.
+
+    Where the value is a limit of outputs, that comes closest to it.
+    """
     known: list[tuple[Number, Weighed]] = []
     for each in outputs:
         own, other = (each.p, each.q) if is_largest else (each.q, each.p)
@@ -190,7 +202,9 @@ def _posterior(
     after, found = falling(known)[0 if is_largest else -1]
     p, q, whose = bare(found.p), bare(found.q), names[0 if is_largest else 1]
     text = ("after the output ", found.shown, ": ", p, " against ", q, f", so {whose} has ")
-    return Remark("attained", verdicts.Phrase.of(*text, bare(after)))
+    is_limit = value is not None and value.exact != number_amount(after).exact
+    label = "closest" if is_limit else "attained"
+    return Remark(label, verdicts.Phrase.of(*text, bare(after)))
 
 
 def _event(lead: str, block: Block, evidence: TableEvidence, epsilon: Budget) -> Remark:

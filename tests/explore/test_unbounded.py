@@ -842,6 +842,26 @@ def test_a_limit_that_no_output_attains_is_shown_by_the_closest_one(claim):
     assert said.endswith("the closest here has ln(118/71)")
 
 
+@pytest.mark.parametrize(
+    ("claim", "whose", "number", "is_limit"),
+    [
+        ("posterior_max(1/2) < 5/8", "[0, 2]", 4, True),
+        ("posterior_max(1/2) <= 3/5", "[0, 2]", 2, False),
+        ("posterior_min(1/2) > 3/8", "[0, 1]", 4, True),
+        ("posterior_min(1/2) = 2/5", "[0, 1]", 2, False),
+    ],
+)
+def test_a_belief_that_no_output_attains_is_shown_by_the_closest(claim, whose, number, is_limit):
+    (result,) = check_text(f"{LARGEST}check m: {claim}")["results"]
+    closest, *limit = result["explanation"]["remarks"]
+    first, second = chances_of_more_than(number)
+    belief = (first if whose == "[0, 2]" else second) / (first + second)
+    assert closest["label"] == "closest"
+    told = f"after the output > {number}: {first} against {second}, so q = {whose} has {belief}"
+    assert closest["text"] == told
+    assert [each["label"] for each in limit] == ["limit"] * is_limit
+
+
 def test_a_bound_that_only_far_outputs_exceed_is_shown_by_the_closest_one(tmp_path):
     """A witness has no event: the closest one does not exceed the bound."""
     text = f"{LARGEST}check m: dp(ln(5/3 - 1/10^25))"

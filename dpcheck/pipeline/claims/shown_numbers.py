@@ -96,8 +96,8 @@ def decided_between(
 ) -> tuple[Outcome, Told] | None:
     """Return the outcome of a claim and what is told then; None if a wider window is needed.
 
-    What violates a bound of ε is shown by an event of real outputs, not of kinds: a wider window
-    has one. Where none attains ε, or none in the last window, the closest is shown: its `beyond`
+    What violates a bound of ε or a belief is shown by real outputs, not by kinds: a wider window
+    has one. Where none attains it, or none in the last window, the closest is shown: its `beyond`
     says so. For all values of a parameter one of them is shown by itself.
     """
     if isinstance(claim, claims.QuantityComparison):
@@ -189,7 +189,7 @@ def _of_an_end(
         text = f"{what} numbers beyond {low}..{high}, which no output need attain"
         outcome = replace(outcome, beside=(*outcome.beside, verdicts.Beside(text)))
     is_violated = isinstance(outcome.verdict, Violated) and outcome.all_values is None
-    if is_violated and not _words(claim):
+    if is_violated:
         window = shown[0].window
         return _shown_by_outputs(window, claim, outcome, decide, is_sure=not is_first), "less"
     return outcome, "kinds"
@@ -198,37 +198,40 @@ def _of_an_end(
 def _shown_by_outputs(
     window: Window, claim: claims.Claim, outcome: Outcome, decide: Decide, *, is_sure: bool
 ) -> Outcome:
-    """Return a violated claim about ε with an event that exists.
+    """Return a violated claim about ε or a belief with outputs that exist.
 
-    No output here attains ε: numbers further out come ever closer to it. So if it is above the
-    bound, some of them violate the claim, if none here does. Otherwise the claim is false of the
-    supremum alone, and the closest event is as good as any. It `is_sure` that no output attains ε
-    where a smaller window was looked at: see `has_more_to_show`.
+    No output here attains its value: numbers further out come ever closer to it. So if that is
+    beyond the bound, some of them violate the claim, if none here does. Otherwise the claim is
+    false of the limit alone, and the closest output is as good as any. It `is_sure` that no output
+    attains it where a smaller window was looked at: see `has_more_to_show`.
     """
-    from dpcheck.check.quantities.privacy import as_comparison, budget_of, false_comparison
+    from dpcheck.check.quantities.privacy import as_comparison, false_comparison, quantity_text
 
     assert isinstance(claim, claims.PrivacyClaim | claims.QuantityClaim), "no value is violated"
     asked = as_comparison(claim)
     assert isinstance(asked, claims.QuantityClaim), "it has a bound"
-    epsilon = claims.QuantityValue(asked.quantity, asked.span)
-    value, least = decide("kinds", epsilon).value, decide("less", epsilon).value
+    measured = claims.QuantityValue(asked.quantity, asked.span)
+    value, known = decide("kinds", measured).value, decide("less", measured).verdict
     assert value is not None, "it is known"
-    assert least is not None, "outputs are finitely many"
-    plain = false_comparison("epsilon", asked, value)
-    most = replace(asked, comparison="<=")
-    is_above = budget_of(claim) is not None and isinstance(decide("kinds", most).verdict, Violated)
+    assert isinstance(known, Value), "outputs are finitely many"
+    assert isinstance(known.exact, Budget | Number), "what is not finite is attained"
+    plain = false_comparison(quantity_text(asked.quantity), asked, value)
+    is_least = "posterior_min" in _words(claim)
+    most = replace(asked, comparison=">=" if is_least else "<=")
+    is_bound = asked.comparison in ({">=", ">", "="} if is_least else {"<=", "<", "="})
+    is_above = is_bound and isinstance(decide("kinds", most).verdict, Violated)
     found = decide("less", most if asked.comparison == "=" else asked).verdict
     if is_above and isinstance(found, Violated):
         return replace(outcome, verdict=Violated(_with_event_of(found, plain)))
-    closest = decide("less", replace(asked, comparison="<", bound=Budget.of(0))).verdict
-    assert isinstance(closest, Violated), "no ε is negative"
+    closest = decide("less", replace(asked, comparison="!=", bound=known.exact)).verdict
+    assert isinstance(closest, Violated), "a value equals itself"
     low, high = window.shown
     which = "no output" if is_sure else f"no output within {low}..{high}"
     lead = f"{which} attains it: those further out come"
     if is_above:
         lead = f"outputs beyond {low}..{high} violate it, and come"
-    said = verdicts.Phrase.of(f"{lead} ever closer to ", value, "; the closest here has ", least)
-    beyond = verdicts.Beyond(said, has_event=is_above)
+    told = f"{lead} ever closer to ", value, "; the closest here has ", known.amount
+    beyond = verdicts.Beyond(verdicts.Phrase.of(*told), has_event=is_above)
     example = replace(_with_event_of(closest, plain), excess=None, beyond=beyond)
     return replace(outcome, verdict=Violated(example))
 
