@@ -84,8 +84,8 @@ def false_within(subject: Subject, path: f.PathFormula, start: int) -> Remark | 
     truths, cells = subject.truths, input_cells(subject.explored)
     alike_first = sorted(truths.initial_alike(start), key=lambda s: len(cells.changed(start, s)))
     following = partial(_following_states, truths.chain)
-    for formula, depths in _required(path, (0, 0)):
-        false = set(np.flatnonzero(~truths.possibly(formula)).tolist())
+    for formula, depths, whole in _required(path, (0, 0)):
+        false = set(np.flatnonzero(~truths.possibly(whole)).tolist())
         way = _nearest(subject, [start], following, false.__contains__, depths)
         if way is not None:
             alike = truths.alike(way[-1])
@@ -147,16 +147,25 @@ def _memory(subject: Subject, start: int, state: int) -> str:
     return memory.strip(", ")
 
 
-def _required(tree: object, depths: Depths) -> Iterator[tuple[f.ProbabilityIs, Depths]]:
-    """Yield the P formulas by which a run fails where one is false, and when they are asked."""
+def _required(
+    tree: object, depths: Depths, whole: f.StateFormula | None = None
+) -> Iterator[tuple[f.ProbabilityIs, Depths, f.StateFormula]]:
+    """Yield the P formulas that are false where a run fails, and when they are asked.
+
+    Beside each stands what is false then: the P, or the whole disjunction `bot => P>=1/2 [ .. ]`.
+    """
     match tree:
         case f.ProbabilityIs():
-            yield tree, depths
+            yield tree, depths, whole or tree
         case f.Holds(state=part):
             yield from _required(part, depths)
         case f.And(arguments=parts) | f.PathAnd(arguments=parts):
             for part in parts:
                 yield from _required(part, depths)
+        case f.Or(arguments=parts):
+            for part in parts:
+                if isinstance(part, f.ProbabilityIs | f.Or):
+                    yield from _required(part, depths, whole or tree)
         case f.Next(argument=part):
             yield from _required(part, _later(depths, 1, 1))
         case f.Globally(argument=part, bound=bound):

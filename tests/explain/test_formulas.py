@@ -256,7 +256,18 @@ ASKED = """mechanism asked { input x in 0..1 adjacent all
             "is false after 0 from x = 0, c = [high, low]: 1/2",
         ),
         ("at c[1] = low : P>=1/2 [ P>=3/5 [ X output = x ] ]", "c = [low, high]: 1/2"),
-        ("P>=1 [ X (output = 0 => P>=3/5 [ X output = x ]) ]", None),  # the P alone is no reason
+        (
+            "P>=1 [ X (output = 1 => P>=3/5 [ X output = x ]) ]",
+            (
+                "P>=3/5 [ X output = x ] is false after 1 from x = 1, c = [high, low]: 1/2"
+                " (queries that are not asked yet are any)"
+            ),
+        ),
+        (
+            "P>=1 [ X (output = 0 => output = x | P>=3/5 [ X output = x ]) ]",
+            "after 0 from x = 1, c = [low, low]: 1/2 (queries that are not asked yet are any)",
+        ),
+        ("P>=1 [ X (output = x => output = 2 & P>=3/5 [ X output = x ]) ]", None),  # the P may hold
     ],
 )
 def test_an_inner_bound_says_after_what_it_is_false(claim, told, tmp_path):
