@@ -392,6 +392,60 @@ def test_a_part_of_one_value_is_computed_as_the_ordinary_mechanism():
     assert result["table"]["name"] == "profile"
 
 
+FAR = """
+param p in (0, 1)
+mechanism asks {
+  input x in 0..1
+  adjacent all
+  query c in {low, high}
+  b ~ bernoulli(if x = 0 then (if c = low then p/2 else p) else 1/4)
+  output b
+}
+mechanism goes_on {
+  input x in 0..1
+  adjacent all
+  go := true
+  while go {
+    query c in {low, high} fixed
+    b ~ bernoulli(if x = 0 then (if c = low then p/2 else p) else 1/4)
+    output b
+    go ~ bernoulli(1/2)
+  }
+}
+mechanism counts {
+  input x in integers
+  adjacent abs(x - x') <= 1
+  z ~ geometric(x, p) unbounded
+  output z
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        *("asks: dp(0)", "asks: dp(10)", "asks: delta(1) <= 1/3", "goes_on: dp(4)"),
+        *("goes_on: P<=1/3 [ X output ]", "counts: dp(0)", "counts: dp(1)", "counts: epsilon = 1"),
+    ],
+)
+def test_one_value_is_asked_of_analysts_and_all_integers_as_if_it_were_chosen(claim):
+    target, _, asked = claim.partition(": ")
+    (chosen,) = check_text(f"{FAR}check {claim}", "-D", "p=1/2")["results"]
+    (result,) = check_text(f"{FAR}check {target} for p in [1/2, 1/2]: {asked}")["results"]
+    assert result["verdict"] == chosen["verdict"] != "undecided"
+    assert result["values"]["in"] == "{1/2}"
+    for key in ("counterexample", "value", "beside", "strategy"):
+        assert result.get(key) == chosen.get(key)
+
+
+@pytest.mark.parametrize("target", ["asks", "goes_on", "counts"])
+def test_weights_are_such_for_all_values_where_one_is_asked_of_analysts_and_integers(target):
+    text = f"{FAR}check {target} for p in [1/4, 1/4]: dp(10)"
+    assert error_codes(check_text(text)) == []
+    wrong = text.replace("then p/2", "then 2*p").replace("(x, p)", "(x, 2*p)")
+    assert error_codes(check_text(wrong)) == ["DP211"]
+
+
 def test_one_value_of_several_parameters_is_still_too_little():
     model = f"param q in (0, 1)\n{RESPONSE}check rr for p in [1/3, 1/3]: dp(-ln q)"
     assert error_codes(check_text(model)) == ["DP626"]

@@ -13,9 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from functools import partial
+from itertools import islice
 from typing import Final
 
 from dpcheck.chain.chain import IntArray
+from dpcheck.check.all_values.piecewise import of_one_value
 from dpcheck.check.decide import selected_states
 from dpcheck.check.formulas.over_analysts import BETWEEN, OVER_ALL, TruthsOverAnalysts
 from dpcheck.check.formulas.told import hull, told_bounds
@@ -69,7 +71,7 @@ from dpcheck.model.fixed_queries import (
 from dpcheck.model.program import Mechanism
 from dpcheck.model.values import Value as Chosen
 from dpcheck.pipeline.claims.explorations import Explorations
-from dpcheck.pipeline.claims.outcomes import Ready, made_ready, outcome_of
+from dpcheck.pipeline.claims.outcomes import Ready, asked_at, made_ready, outcome_of
 from dpcheck.records import replace
 from dpcheck.resolve import Resolved, ResolvedCheck
 
@@ -88,6 +90,12 @@ def outcome_over_analysts(check: ResolvedCheck, limits: Limits) -> tuple[Outcome
 
     Raises `LimitReached` where a claim is of a kind that these bounds say nothing of.
     """
+    if check.for_all is not None and check.for_all.single is not None:
+        value = check.for_all.single
+        outcome, shown = outcome_over_analysts(asked_at(check, value), limits)
+        for one in islice(_steady(check, limits), 1):  # weights are such for all values
+            made_ready(one, Explorations(), limits)
+        return of_one_value(outcome, value, check.for_all), shown
     if check.leaves_out is not None or any(one.target is not check.target for one in check.parts):
         raise LimitReached(open_queries.UNBOUNDED)
     given = _given(check, limits)

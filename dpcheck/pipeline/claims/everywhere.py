@@ -18,7 +18,7 @@ from dpcheck.align.neighbors import Unreadable, differences
 from dpcheck.align.prices import bound_of, rates_of
 from dpcheck.align.windows import Row, Size, longer, round_of, window
 from dpcheck.check.all_values.decide import violated_within
-from dpcheck.check.all_values.piecewise import value_of_pieces
+from dpcheck.check.all_values.piecewise import of_one_value, value_of_pieces
 from dpcheck.check.quantities.privacy import false_comparison
 from dpcheck.check.quantities.seen_pairs import complete_evidence, seen_pairs
 from dpcheck.check.values.amounts import epsilon_amount, epsilon_between
@@ -64,7 +64,13 @@ from dpcheck.model.surface_text import one_line
 from dpcheck.model.values import Value as Chosen
 from dpcheck.model.values import value_text
 from dpcheck.pipeline.claims.explorations import Explorations
-from dpcheck.pipeline.claims.outcomes import Ready, made_ready, outcome_of, without_kinds
+from dpcheck.pipeline.claims.outcomes import (
+    Ready,
+    asked_at,
+    made_ready,
+    outcome_of,
+    without_kinds,
+)
 from dpcheck.privacy.enclosed import Enclosed
 from dpcheck.records import replace
 from dpcheck.resolve import Resolved, ResolvedCheck
@@ -124,6 +130,8 @@ def outcome_everywhere(check: ResolvedCheck, limits: Limits) -> tuple[Outcome, R
 
     Beside it the window that violates the claim, if one does.
     """
+    if check.for_all is not None and check.for_all.single is not None:
+        return _at_single(check, check.for_all, limits)
     shown: list[tuple[Outcome, Ready]] = []
 
     def decide(size: Size, claim: claims.Claim, own: Limits) -> Seen:
@@ -146,6 +154,22 @@ def outcome_everywhere(check: ResolvedCheck, limits: Limits) -> tuple[Outcome, R
     return replace(outcome, verdict=verdict), replace(of_window[0], whole=check)
 
 
+def _at_single(
+    check: ResolvedCheck, for_all: claims.ForAll, limits: Limits
+) -> tuple[Outcome, Ready | None]:
+    """Return the outcome at the one value of a parameter that is asked, with what shows it.
+
+    A window with the parameter is looked at, too: weights are such for all of its values.
+    """
+    value = for_all.single
+    assert value is not None, "one is asked"
+    outcome, shown = outcome_everywhere(asked_at(check, value), limits)
+    assert isinstance(check.target, Mechanism), "only mechanisms have inputs"
+    for smallest in _sizes(check.target, MAX_COSTLY_INPUTS)[:1]:
+        _on_window(check, limits, smallest, check.claim)
+    return of_one_value(outcome, value, for_all), shown
+
+
 def decided_everywhere(check: ResolvedCheck, decide: Decide, limits: Limits) -> Outcome:
     """Return the outcome of a claim; raises `ClaimRejected` for a program outside of the class.
 
@@ -155,9 +179,7 @@ def decided_everywhere(check: ResolvedCheck, decide: Decide, limits: Limits) -> 
     assert isinstance(check.target, Mechanism), "only mechanisms have inputs"
 
     def at_value(value: Chosen) -> Outcome:
-        assert check.chosen is not None, "a parameter can be chosen"
-        (one,) = check.chosen(value).checks
-        return outcome_everywhere(one, limits)[0]
+        return outcome_everywhere(asked_at(check, value), limits)[0]
 
     try:
         search = _Search(check.target, check.for_all, decide, at_value, limits)

@@ -12,7 +12,6 @@ from dpcheck.check.formulas.truths import BEYOND, Truths
 from dpcheck.check.values.measures import TOO_FAR, ClaimRejected, Measures
 from dpcheck.check.values.verdicts import Amount, Outcome, Undecided
 from dpcheck.check.values.verdicts import Value as QuantityOf
-from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.runs import RunMistake
 from dpcheck.exact import Budget, Number, Param
 from dpcheck.explore import Explored, MistakesFound
@@ -226,16 +225,21 @@ class _SingleValues:
 
 def _at_value(check: ResolvedCheck, value: Value | Param, limits: Limits) -> Ready:
     """Return the claim for one value of its parameter; raises `ClaimRejected` with its mistake."""
+    try:
+        return made_ready(asked_at(check, value), Explorations(), limits)
+    except MistakesFound as found:
+        raise ClaimRejected(found.mistakes[0]) from None
+
+
+def asked_at(check: ResolvedCheck, value: Value | Param) -> ResolvedCheck:
+    """Return the claim for one value of its parameter; raises `ClaimRejected` with its mistake."""
     assert check.chosen is not None, "a parameter can be chosen"
     resolved = check.chosen(value)
-    mistakes: Sequence[Mistake] = [m for m in resolved.mistakes if m.severity == "error"]
-    if not mistakes:
-        (one,) = resolved.checks
-        try:
-            return made_ready(one, Explorations(), limits)
-        except MistakesFound as found:
-            mistakes = found.mistakes
-    raise ClaimRejected(mistakes[0])
+    for mistake in resolved.mistakes:
+        if mistake.severity == "error":
+            raise ClaimRejected(mistake)
+    (one,) = resolved.checks
+    return one
 
 
 # --- one chain -----------------------------------------------------------------------------

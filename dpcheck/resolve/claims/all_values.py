@@ -72,7 +72,7 @@ def quantified(
     known = None if _is_hidden(question, params, scope) else _for_all(question, values[0], scope)
     if known is None:
         return WRONG
-    if known.single is not None and len(params) == 1 and all(map(_is_explored_whole, targets)):
+    if known.single is not None and len(params) == 1:
         return Quantified(known)
     known = replace(known, single=None, at_logarithms=any(map(_has_no_monomial, values)))
     what = _undecided_for_all(claim, at, arrangement, targets)
@@ -97,13 +97,6 @@ def _is_hidden(question: surface.Question, params: Sequence[exact.Param], scope:
             scope.report(LoopHidesParam(target, name, one_line(target.text), loop.span))
             return True
     return False
-
-
-def _is_explored_whole(target: Target) -> bool:
-    """Return whether all inputs of a target, and all that is asked of it, are in one chain."""
-    return not isinstance(target, Mechanism) or not (
-        target.has_queries or target.has_unbounded_inputs
-    )
 
 
 def _one_asked(known: claims.ForAll) -> str:
