@@ -50,8 +50,6 @@ def parts_of(for_all: ForAll, ratios: Sequence[Number]) -> list[Part]:
     values = sorted({fmpq(root.rational) for root in inside if root.rational is not None})
     if not equal or any(root.rational is None for root in inside):
         return []
-    if param.low is not None and param.low == param.high:
-        return [param.low]
     first, *others = (
         replace(param, low=low, high=high, has_low=False, has_high=False)
         for low, high in pairwise([param.low, *values, param.high])
@@ -100,7 +98,7 @@ def joined_outcome(
     shown_at = simplest([each.shown_at for each in known])
     whole = AllValues(
         name,
-        known[0].asked if len(known) == 1 else _asked(for_all).text,
+        _asked(for_all).text,
         _joined((one for each in known for one in each.fails_for), name),
         None if shown_at is None else exact_text(shown_at),
         tuple(pieces),
