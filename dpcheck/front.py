@@ -426,7 +426,7 @@ class Target:
         except MistakesFound as found:
             raise ModelError(found.mistakes) from None
         chain = labelled(explored, {"stopped": Sink("stopped"), "diverged": Sink("diverged")})
-        if explored.window is None or len(explored.window.ratios) < 2:
+        if explored.window is None or not explored.window.has_kinds:
             return chain
         return explored.told_less(chain).chain
 

@@ -33,7 +33,7 @@ _MAX_COMPOSED = 3000
 def attacker(shown: ShownPair, subject: Subject) -> Attacker:
     """Return the posterior after the event's first sequence, and how many runs give it away."""
     window = subject.explored.window
-    tells_all = window is None or len(window.ratios) < 2
+    tells_all = window is None or not window.has_kinds
     tells_all &= shown.found.evidence.rows.table.is_complete
     block = shown.found.evidence.rows.block_of(shown.gap)
     place = block.sequence.tolist().index(shown.event.sequences[0])

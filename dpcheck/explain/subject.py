@@ -54,7 +54,7 @@ class Subject:
     def is_partial(self) -> bool:
         """Whether more pairs may violate the claim, by more, than the chain shows."""
         window = self.explored.window
-        return self.is_window or (window is not None and len(window.ratios) > 1)
+        return self.is_window or (window is not None and window.has_kinds)
 
     @property
     def n_outputs(self) -> int | None:

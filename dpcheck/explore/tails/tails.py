@@ -71,6 +71,11 @@ class Window:
         return self.low - self.margin, self.high + self.margin
 
     @property
+    def has_kinds(self) -> bool:
+        """Whether the laws of numbers beyond have several ratios, so that these are of kinds."""
+        return len(self.ratios) > 1
+
+    @property
     def ends(self) -> tuple[int, int]:
         """The least and the greatest number that matters."""
         low, high = self.shown
@@ -106,13 +111,13 @@ class Window:
 
         A place is the first number, as seen from the window, of those that follow it.
         """
-        window, single = self, len(self.ratios) > 1
+        window = self
         for place in sorted(places, key=lambda n: max(n - self.high, self.low - n)):
             low, high = window.shown
             more = max(place - high, low - place) - 1
             if more <= 0:
                 continue
-            if single or more <= NEAR:
+            if self.has_kinds or more <= NEAR:
                 window = replace(window, margin=window.margin + more)
             else:
                 breaks = tuple(sorted({*window.breaks, place}))

@@ -62,7 +62,7 @@ class Source:
 
     def telling(self, told: Told) -> Source:
         """Return the chain where so much is told of shown numbers beyond the window."""
-        if told == "kinds" or len(self.window.ratios) < 2:
+        if told == "kinds" or not self.window.has_kinds:
             return self
         explored = self.explored.told_less(self.chain, keeps_far=told == "far")
         return replace(self, explored=explored, chain=explored.chain)
@@ -81,7 +81,7 @@ def told_in_kinds(sources: Sequence[Source], claim: claims.Claim) -> list[Source
         isinstance(q, _NOT_OF_LOSSES) for q in quantities
     ):
         return []
-    return [source for source in sources if len(source.window.ratios) > 1]
+    return [source for source in sources if source.window.has_kinds]
 
 
 def decided_between(
