@@ -388,7 +388,6 @@ def _resolved_check(
 ) -> ResolvedCheck | None:
     """Return a question about known targets; None, with a mistake, if it makes no sense."""
     first = parts[0][0]
-    target = first.target
     scope.session.asked.clear()
     reader = _reader(first, scope, loop_values)
     leaves_out = left_out(question.part, scope)
@@ -396,23 +395,17 @@ def _resolved_check(
     if read is None:
         return None
     asked, at = read
-    if _reads_open_array(reader, question, scope):
+    explored = _explored(question, asked, tree, parts, reader)
+    if explored is None:
         return None
-    if isinstance(asked, FormulaClaim) or reader.collected.is_nested:
-        reader.collected.keep_choices(target)
-    is_leaf = isinstance(tree, arrangements.Leaf)
-    arrangement = () if is_leaf else tuple(Part(each.target, *rest) for each, *rest in parts)
-    if not arrangements.is_askable(asked, arrangement, reader, question):
-        return None
-    if arrangements.is_about_outputs(asked):
-        target, arrangement = _outputs_of_all(target, arrangement, scope)
+    target, arrangement = explored
     if scope.session.has_params:
         report_misuse(list(reader.collected.atoms.values()), scope)
     targets = [part.target for part, _, _ in parts]
-    names = [target_text(part.declaration.name.name, part.given) for part, _, _ in parts]
     values = quantified(question, asked, at, targets, arrangement, reader.scope)
     if not values.is_sound:
         return None
+    names = [target_text(part.declaration.name.name, part.given) for part, _, _ in parts]
     at_text, claim_text = _texts(question, reader)
     return ResolvedCheck(
         kind=question.kind,
@@ -433,6 +426,31 @@ def _resolved_check(
         leaves_out=leaves_out,
         parameters={} if arrangement else _integers(first.declaration, reader, loop_values),
     )
+
+
+def _explored(
+    question: surface.Question,
+    asked: Claim,
+    tree: arrangements.Arranged,
+    parts: Sequence[tuple[_Resolved, int, int]],
+    reader: Reader,
+) -> tuple[Target, tuple[Part, ...]] | None:
+    """Return the target and the parts that are explored for a claim; None, with a mistake, if none.
+
+    These are other ones where the claim is about the outputs of all runs together.
+    """
+    if _reads_open_array(reader, question):
+        return None
+    target = parts[0][0].target
+    if isinstance(asked, FormulaClaim) or reader.collected.is_nested:
+        reader.collected.keep_choices(target)
+    is_leaf = isinstance(tree, arrangements.Leaf)
+    arrangement = () if is_leaf else tuple(Part(each.target, *rest) for each, *rest in parts)
+    if not arrangements.is_askable(asked, arrangement, reader, question):
+        return None
+    if arrangements.is_about_outputs(asked):
+        return _outputs_of_all(target, arrangement, reader.scope)
+    return target, arrangement
 
 
 def _integers(
@@ -458,7 +476,7 @@ def _claimed(
     return None if asked is None or is_unread else (asked, at)
 
 
-def _reads_open_array(reader: Reader, question: surface.Question, scope: scopes.Scope) -> bool:
+def _reads_open_array(reader: Reader, question: surface.Question) -> bool:
     """Report a question that reads all choices of a query, of unknown number; return if it does."""
     if not isinstance(reader.target, Mechanism):
         return False
@@ -466,7 +484,7 @@ def _reads_open_array(reader: Reader, question: surface.Question, scope: scopes.
     read = (name for atom in reader.collected.atoms.values() for name in inputs_of(atom))
     whole = next((last[name] for name in read if name in last), None)
     if whole is not None:
-        scope.report(ChoicesWithoutNumbers(question.span, whole))
+        reader.scope.report(ChoicesWithoutNumbers(question.span, whole))
     return whole is not None
 
 
