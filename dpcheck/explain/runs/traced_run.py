@@ -85,42 +85,54 @@ def _of_program(
     mechanism = replace(mechanism, nodes=tuple(_with_bounds(node, *far) for node in written))
     runs = ProgramRuns(mechanism, subject.limits)
     left, right, *_ = *map(cells.environment, states), None
-    found = runs.best(left, shown)
-    if found is None or not found.steps:
+    chosen = _chosen(runs, shown, left, right, epsilon)
+    if chosen is None:
         return None
-    likeliest, there = found.probability, None if right is None else runs.best(right, shown)
-    if there is not None and epsilon is not None:
-        found = _beyond(runs.found(left, shown, right), there, epsilon) or found
+    found, there, is_beyond = chosen
     ends_drawn = {step.node for step in found.steps if step.value in far}
     if any(runs.nodes[node] != written[node] for node in ends_drawn):
         return None  # an end stands for numbers further out, too
     begin = runs.begin(left), None if right is None else runs.begin(right)
     steps, is_same = _priced(subject, runs, (found, found), begin)
-    elsewhere, cut, instead = None, "", ""
+    cut, instead, elsewhere = "", "", list[RunStep]()
     if right is not None and known[1] == 0:
-        place = first_impossible(subject, shown.outputs, states[1])
-        if place is not None:
-            instead = _shown_instead(subject, runs, right, shown.outputs[: place + 1])
-        with suppress(Fault):  # of a program that is not made for other noise
-            cut = _cut(mechanism, runs, found, (left, right), shown)
-    elif right is not None and not is_same:
-        elsewhere = there
-        if elsewhere is not None and _is_beside(found, elsewhere, epsilon):
-            steps, _ = _priced(subject, runs, (found, elsewhere), begin)
-            elsewhere = None
+        instead = _shown_instead(subject, runs, states[1], right, shown.outputs)
+        cut = _cut(mechanism, runs, found, (left, right), shown)
+    elif there is not None and not is_same:
+        if _is_beside(found, there, epsilon):
+            steps, _ = _priced(subject, runs, (found, there), begin)
+        else:
+            elsewhere = [_plain(runs, s) for s in there.steps if not runs.is_chosen(s.node)]
     return TracedRun(
         number_amount(divide(found.probability, known[0])),
         _folded([step for step in steps if not _is_equal(step)]),
         _folded([step for step in steps if _is_equal(step)]),
-        ()
-        if elsewhere is None
-        else _folded(
-            [_plain(runs, step) for step in elsewhere.steps if not runs.is_chosen(step.node)]
-        ),
+        _folded(elsewhere),
         cut,
-        instead=instead,
-        is_beyond=found.probability != likeliest,
+        instead,
+        is_beyond,
     )
+
+
+def _chosen(
+    runs: ProgramRuns,
+    shown: OutputSequence,
+    left: Environment,
+    right: Environment | None,
+    epsilon: Budget | None,
+) -> tuple[FoundRun, FoundRun | None, bool] | None:
+    """Return the left's run that is told, the right's most probable one, and if a likelier is not.
+
+    The left's most probable run is not told where it does not exceed the budget, as this one does.
+    """
+    likeliest = runs.best(left, shown)
+    if likeliest is None or not likeliest.steps:
+        return None
+    there = None if right is None else runs.best(right, shown)
+    found = likeliest
+    if there is not None and epsilon is not None:
+        found = _beyond(runs.found(left, shown, right), there, epsilon) or likeliest
+    return found, there, found.probability != likeliest.probability
 
 
 def _beyond(found: Iterable[FoundRun], there: FoundRun, epsilon: Budget) -> FoundRun | None:
@@ -150,10 +162,17 @@ def _is_beside(run: FoundRun, there: FoundRun, epsilon: Budget | None) -> bool:
 
 
 def _shown_instead(
-    subject: Subject, runs: ProgramRuns, right: Environment, outputs: Sequence[str]
+    subject: Subject,
+    runs: ProgramRuns,
+    state: int,
+    right: Environment,
+    outputs: Sequence[str],
 ) -> str:
-    """Return what the right shows, and on which lines, in place of the last of some outputs."""
-    *before, never = outputs
+    """Return what the right shows, and on which lines, in place of the first output it cannot."""
+    place = first_impossible(subject, outputs, state)
+    if place is None:
+        return ""
+    *before, never = outputs[: place + 1]
     values: dict[Line, list[str]] = {}
     with suppress(LimitReached):  # what is known by then is true
         for step in islice(runs.shown_after(right, before), _MAX_INSTEAD):
@@ -201,15 +220,16 @@ def _cut(
     """
     left, right = sides
     place = runs.begin(left)
-    for step in found.steps:
-        assert place is not None, "the left's own run is followed"
-        wider, text = _widened(runs.nodes[step.node], place, step.value)
-        if wider is not None:
-            nodes = (*mechanism.nodes[: step.node], wider, *mechanism.nodes[step.node + 1 :])
-            own = ProgramRuns(replace(mechanism, nodes=nodes), runs.limits)
-            if own.best(right, shown) is not None:
-                return text
-        place = runs.after(place, step.value)
+    with suppress(Fault):  # of a program that is not made for other noise
+        for step in found.steps:
+            assert place is not None, "the left's own run is followed"
+            wider, text = _widened(runs.nodes[step.node], place, step.value)
+            if wider is not None:
+                nodes = (*mechanism.nodes[: step.node], wider, *mechanism.nodes[step.node + 1 :])
+                own = ProgramRuns(replace(mechanism, nodes=nodes), runs.limits)
+                if own.best(right, shown) is not None:
+                    return text
+            place = runs.after(place, step.value)
     return ""
 
 
