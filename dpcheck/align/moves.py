@@ -137,10 +137,7 @@ class Reader:
             ):
                 return [(STILL.plus(q, n), ())]
             case (("max" | "min" | "argmax" | "argmin"), _):
-                first = values[0].lo if len(values) == 1 and isinstance(values[0], Items) else 1
-                items = items_of(values)
-                labels = items if expr.op in ("max", "min") else range(first, first + len(items))
-                return self._best(expr.op.endswith("max"), items, labels, expr)
+                return self._extreme(values, expr)
             case "clamp", (whole, low, high) if not is_mixed((low, high)):
                 _value_of("clamp", (0, cast("Value", low), cast("Value", high)), expr)
                 number = self._number(whole, expr)
@@ -185,6 +182,13 @@ class Reader:
             is_subtracted = i == 1 if expr.op == "-" else expr.op == "neg"
             total = total.plus(self._number(item, expr), -1 if is_subtracted else 1)
         return total
+
+    def _extreme(self, values: Sequence[Mixed], expr: expressions.Apply) -> Cases:
+        """Return the cases of a maximum or minimum, or of the first place that has it."""
+        first = values[0].lo if len(values) == 1 and isinstance(values[0], Items) else 1
+        items = items_of(values)
+        labels = items if expr.op in ("max", "min") else range(first, first + len(items))
+        return self._best(expr.op.endswith("max"), items, labels, expr)
 
     def _best(
         self,

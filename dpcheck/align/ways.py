@@ -174,14 +174,12 @@ class Ways:
         """Yield the answers to each move: how the run goes on, and what is paid for it."""
         node, known = self.mechanism.nodes[state.node], dict(state.known)
         read = Reader(known)
-        for cell in reads(node):
-            if cell in self.ranges and cell not in known:
-                draw = self._open_draw(node, read)
-                if isinstance(node, program.Sample) and draw is not None:
-                    yield self._with_noise(state, node, draw, ())
-                else:
-                    yield from self._differences(state, cell)
-                return
+        cell = next(
+            (each for each in reads(node) if each in self.ranges and each not in known), None
+        )
+        if cell is not None:
+            yield from self._first_read(state, node, cell, read)
+            return
         match node:
             case program.Stop():
                 pass
@@ -217,6 +215,16 @@ class Ways:
                 yield from self._drawn(state, node, target, distribution, read, ())
             case _:
                 assert_never(node)
+
+    def _first_read(
+        self, state: State, node: program.Node, cell: str, read: Reader
+    ) -> Iterator[list[Way]]:
+        """Yield the differences of a cell that is read, but where noise is added whatever it is."""
+        draw = self._open_draw(node, read)
+        if isinstance(node, program.Sample) and draw is not None:
+            yield self._with_noise(state, node, draw, ())
+        else:
+            yield from self._differences(state, cell)
 
     def _differences(self, state: State, cell: str) -> Iterator[list[Way]]:
         """Yield the differences that a cell may have, where no sum of them grows too large."""
