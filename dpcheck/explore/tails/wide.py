@@ -7,7 +7,7 @@ other numbers they are compared with have to lie in the window; those are the *g
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, assert_never
 
 from dpcheck.diagnostics.mistakes import Mistake
@@ -262,13 +262,7 @@ class _Uses:
             case program.Parametric(
                 word=word, arguments=arguments, policy=program.Unbounded(), span=span
             ):
-                for argument in arguments:
-                    self.narrow(argument, "noise")
-                n_parameters = len(DISTRIBUTIONS[word].parameters)
-                center = arguments[0] if n_parameters > 1 else Const(0, span)
-                for each in arguments[n_parameters:]:
-                    center = Apply("+", (center, each), span)
-                self._guard(center)
+                self._noise(word, arguments, span)
                 return NONE
             case program.Parametric(word="resolve", arguments=(Apply(args=moved), *_)):
                 self.arrives = NONE.union(*map(self.holds, moved))
@@ -304,6 +298,16 @@ class _Uses:
                     self._refuse("`if` between noise and what was drawn", names, distribution.span)
                 return names
         assert_never(distribution)
+
+    def _noise(self, word: str, arguments: Sequence[Expr], span: Span) -> None:
+        """Read noise without bounds; the window holds its center with what moves that."""
+        for argument in arguments:
+            self.narrow(argument, "noise")
+        n_parameters = len(DISTRIBUTIONS[word].parameters)
+        center = arguments[0] if n_parameters > 1 else Const(0, span)
+        for each in arguments[n_parameters:]:
+            center = Apply("+", (center, each), span)
+        self._guard(center)
 
     def _shown(self, value: Expr) -> bool:
         """Read what is output, and return whether a number without bounds is in it."""
