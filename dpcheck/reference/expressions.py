@@ -84,14 +84,10 @@ def evaluate(tree: Tree, env: Env, scope: Scope) -> Value:
     match tree:
         case ("constant", constant):
             return constant
-        case ("name", name) if name in env:
-            return assigned(env[name], name)
-        case ("name", "integers"):
-            raise NotCovered("all integers")
         case ("name", name):
-            return scope.named(name)
+            return meant(name, env, scope)
         case ("quoted", name):  # only formulas read what is quoted
-            return value(("name", name)) if "output" in env else Sym(name)
+            return meant(name, env, scope) if "output" in env else Sym(name)
         case ("compare", signs, parts):
             steps = zip(signs, pairwise([value(part) for part in parts]), strict=True)
             return boolean(all(compare(sign_, a, b) for sign_, (a, b) in steps))
@@ -102,10 +98,7 @@ def evaluate(tree: Tree, env: Env, scope: Scope) -> Value:
         case ("ln", a):
             return logarithm(value(a))
         case ("..", a, b) if b is not None:
-            low, high = integer(value(a)), integer(value(b))
-            if high - low > MOST:
-                raise NotCovered("a very long range")
-            return FiniteSet(tuple(range(low, high + 1)))
+            return integers(integer(value(a)), integer(value(b)))
         case (sign_, a, b) if sign_ in ARITHMETIC:
             return arithmetic(sign_, value(a), value(b))
         case ("index", base, indices):
@@ -126,6 +119,22 @@ def evaluate(tree: Tree, env: Env, scope: Scope) -> Value:
                 return place_of(name, [inner[source[0]] for inner in inners], items)
             return COLLECTIVE[name](items)
     raise NotCovered(f"the expression `{tree[0]}`")
+
+
+def integers(low: int, high: int) -> Value:
+    """Return the set low..high."""
+    if high - low > MOST:
+        raise NotCovered("a very long range")
+    return FiniteSet(tuple(range(low, high + 1)))
+
+
+def meant(name: str, env: Env, scope: Scope) -> Value:
+    """Return what a name stands for: a variable, or what the scope has of it."""
+    if name in env:
+        return assigned(env[name], name)
+    if name == "integers":
+        raise NotCovered("all integers")
+    return scope.named(name)
 
 
 def holds(tree: Tree, env: Env, scope: Scope) -> bool:
