@@ -140,6 +140,54 @@ def test_what_a_claim_looked_at_counts_no_sequences_where_they_have_no_end():
     assert "sequences" not in result
 
 
+PAID = """
+param p in (0, 1)
+mechanism paid(truth = p, other = 1 - p) {
+  input x in {true, false}
+  adjacent all
+  while true {
+    now ~ bernoulli(1/3)
+    if now { stop }
+    y ~ bernoulli(if x then truth else other)
+    output y
+  }
+}
+"""
+STEADY = "(truth = (1 + p)/4, other = 1/4)"
+
+
+@pytest.mark.parametrize(
+    ("claim", "is_exact", "inside", "outside"),
+    [
+        ("paid: delta(ln 2) <= 1/2", False, ["1/9", "8/9"], ["1/6", "1/2", "5/6"]),
+        ("paid: delta(ln 2) < 1/2", False, ["1/9", "8/9"], ["1/6", "1/2", "5/6"]),
+        ("paid: delta(ln 2) > 1/2", False, ["1/6", "1/2", "5/6"], ["1/9", "8/9"]),
+        ("paid: delta(ln 2) >= 1/2", False, ["1/6", "1/2", "5/6"], ["1/9", "8/9"]),
+        ("paid: delta(ln 2) = 1/2", False, ["1/9", "1/6", "1/2", "5/6", "8/9"], []),
+        ("paid: delta(ln 2) != 1/2", None, [], []),
+        ("paid: dp(ln(2)/2, 1/2)", False, ["1/9", "8/9"], ["1/5", "1/2", "4/5"]),
+        ("paid: epsilon(2/5) <= ln 3", False, ["1/9", "8/9"], ["1/5", "1/2", "4/5"]),
+        ("paid: delta(ln 2) >= p/9", False, ["1/2"], ["1/9", "8/9"]),
+        (f"paid{STEADY}: delta(ln 2) <= 9/10", True, [], ["1/9", "1/2", "8/9"]),
+        (f"paid{STEADY}: dp(ln(3)/2, 9/10)", True, [], ["1/9", "1/2", "8/9"]),
+        (f"paid{STEADY}: delta(ln 2) != 9/10", True, [], ["1/9", "1/2", "8/9"]),
+        (f"paid{STEADY}: delta(ln 2) >= 9/10", True, ["1/9", "1/2", "8/9"], []),
+        ("paid for p in [1/4, 3/4]: delta(ln 2) <= 1/2", True, [], ["1/4", "1/2", "3/4"]),
+        ("paid for p in (0, 1/9): delta(ln 2) <= 1/2", True, ["1/10", "1/11"], ["1/2"]),
+    ],
+)
+def test_sets_between_those_of_first_outputs_with_and_without_a_state(
+    claim, is_exact, inside, outside
+):
+    (result,) = check_text(f"{PAID}check {claim}", "--explain", "none")["results"]
+    if is_exact is None:
+        assert result["verdict"] == "undecided"
+        return
+    assert ("at_least" not in result["values"]) == is_exact
+    assert all(fails_at(result, Fraction(value)) for value in inside)
+    assert not any(fails_at(result, Fraction(value)) for value in outside)
+
+
 WEIGHTS = ["p", "1 - p", "1/2", "1/3", "p/2", "p * (1 - p)", "(1 + p)/3", "p^2"]
 CLAIMS = [
     "dp(0)",
@@ -203,16 +251,19 @@ def test_random_models_without_end_agree_with_the_ordinary_engine(seed):
     claims = "\n".join(f"check m: {claim}" for claim in CLAIMS)
     asked = f"{model}{claims}\ncompute m: epsilon\ncompute m: delta(ln 2)"
     *results, epsilon, delta = check_text(asked, "--explain", "none")["results"]
-    exact = [r for r in results if r["verdict"] != "undecided" and "at_least" not in r["values"]]
+    told = [result for result in results if result["verdict"] != "undecided"]
+    exact = [result for result in told if "at_least" not in result["values"]]
     assert all(result in exact for result in results if result["claim"].startswith("epsilon "))
-    values = sorted({each for result in exact for each in beside_ends(result)})
-    claims = "\n".join(f"check m: {result['claim']}" for result in exact)
+    values = sorted({each for result in told for each in beside_ends(result)})
+    claims = "\n".join(f"check m: {result['claim']}" for result in told)
     quantities = [("epsilon", epsilon), ("delta(ln 2)", delta)]
     known = [each for each in quantities if each[1]["verdict"] == "value"]
     equal = "\n".join(f"check m: {word} = {piece_at(each, value)}" for word, each in known)
     for each in [value, *draw.sample(values, min(len(values), 5))]:
         text = f"{model}{claims}\n{equal if each == value else ''}"
         found = verdicts(check_text(text, "--explain", "none", "-D", f"p={each}"))
-        for result, verdict in zip(exact, found, strict=False):
-            assert fails_at(result, each) == (verdict == "violated"), (result["claim"], each)
-        assert all(verdict == "holds" for verdict in found[len(exact) :])
+        for result, verdict in zip(told, found, strict=False):
+            fails = fails_at(result, each)
+            is_right = fails == (verdict == "violated") or (result not in exact and not fails)
+            assert is_right, (result["claim"], each)
+        assert all(verdict == "holds" for verdict in found[len(told) :])

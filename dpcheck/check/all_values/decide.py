@@ -31,10 +31,12 @@ from dpcheck.check.all_values.rows import (
     units_of,
 )
 from dpcheck.check.all_values.strongest import by_delta, by_epsilon, strongest_pairs
-from dpcheck.check.all_values.tables import pairs_table
+from dpcheck.check.all_values.tables import PairsTable, pairs_table, tables_of_prefixes
 from dpcheck.check.decide import Asked, looked_at, means, one_number, selected_states
+from dpcheck.check.evidence.steady_ratios import INSTEAD
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.formulas.vacuity import NO_NEIGHBORS, formula_vacuity
+from dpcheck.check.quantities.privacy import as_comparison
 from dpcheck.check.quantities.seen_pairs import SeenPairs, seen_pairs
 from dpcheck.check.values.amounts import bound_amount
 from dpcheck.check.values.comparisons import SIGNS, as_budget, as_number
@@ -78,7 +80,7 @@ from dpcheck.exact.roots import (
     where_sign,
 )
 from dpcheck.intervals import ParamEnd, ParamInterval
-from dpcheck.limits import Limit, Limits
+from dpcheck.limits import Limit, Limits, too_large
 from dpcheck.logic.claims import (
     At,
     Claim,
@@ -98,6 +100,12 @@ from dpcheck.logic.claims import (
 )
 from dpcheck.logic.formulas import outermost_numbers
 from dpcheck.records import Frozen, dataclass, fields, replace
+
+ENDLESS: Final = (
+    "outputs stand inside of an unbounded loop, so sequences are infinitely many",
+    INSTEAD,
+)
+"""Why nothing is known, and what to ask."""
 
 NOT_SHOWN: Final = Limit("size", unit="what a claim is about is not what is seen of a mechanism")
 """Why a claim about a chain that tells less, or more, has no counterexample."""
@@ -212,12 +220,16 @@ def violated_within(
 
 @dataclass(frozen=True, eq=False)
 class _Failing:
-    """For which values strictly inside of the interval a claim fails, and what was looked at."""
+    """For which values strictly inside of the interval a claim fails, and what was looked at.
+
+    `doubtful` are values for which it is not known whether it fails.
+    """
 
     line: Line
     region: Region
     coverage: Coverage
     vacuity: tuple[Vacuity, ...] = ()
+    doubtful: Region | None = None
 
 
 def _truth(
@@ -226,9 +238,6 @@ def _truth(
     match claim:
         case FormulaClaim():
             failing = _failing_formula(claim, setting)
-        case PrivacyClaim(epsilon=epsilon, delta=delta):
-            events = _Events(setting)
-            failing = events.failing(events.above(epsilon, delta))
         case QuantityClaim(quantity=PathProbability() | Expectation() as quantity):
             assert not isinstance(claim.bound, Budget), "a number is compared with a number"
             value = one_number(quantity, setting)
@@ -237,9 +246,8 @@ def _truth(
         case ExpectationClaim(quantity=quantity, relations=relations):
             values = means(quantity, setting)
             failing = _failing_numbers(quantity, values, relations, setting)
-        case QuantityClaim():
-            events = _Events(setting)
-            failing = events.failing(complement(_where_holds(claim, events)))
+        case PrivacyClaim() | QuantityClaim():
+            failing = _failing_events(claim, setting)
     line = failing.line
     asked, single = setting.asked(line), _single_values(setting, line)
     outcomes = {value: setting.at(value) for value in single}
@@ -251,13 +259,19 @@ def _truth(
     region = joined(or_, [region, *(single[value] for value in fail_alone)])
     intervals = _with_ends(region, fail_alone, line)
     sample = _sample(region, line, fail_alone, setting.for_all)
-    holds_for = joined(and_, [asked, complement(region)])
+    doubtful = everywhere(False, line.low, line.high)
+    if failing.doubtful is not None:
+        doubtful = _without(joined(and_, [asked, failing.doubtful]), single.values())
+    if not intervals and not doubtful.is_empty:
+        raise too_large(*ENDLESS)
+    holds_for = _without(asked, [region, doubtful])
     shown = AllValues(
         setting.for_all.param.name,
         _asked_text(setting.for_all, line, asked),
         intervals,
         None if sample is None else exact_text(sample),
         shown_at=sample,
+        is_exact=doubtful.is_empty,
         holds_for=_with_ends(holds_for, (v for v in outcomes if v not in fail_alone), line),
     )
     if not intervals:
@@ -321,13 +335,13 @@ def _failing_numbers(
 class _Events:
     """The pairs of a claim about sequences of outputs, with their rows as polynomials."""
 
-    def __init__(self, setting: Setting) -> None:
-        """Make the rows, on a line on which the numbers of the claim are rational, too."""
-        self.setting, self.limits = setting, setting.limits
-        self.seen: SeenPairs = seen_pairs(setting.truths.chain, setting.selected, self.limits)
-        known = pairs_table(self.seen, is_pure=is_pure(setting.claim))
+    def __init__(
+        self, setting: Setting, seen: SeenPairs, known: PairsTable, line: Line | None = None
+    ) -> None:
+        """Make the rows, on a line on which they and the numbers of the claim are rational."""
+        self.setting, self.seen, self.limits = setting, seen, setting.limits
         self.pairs = known.pairs
-        self.line = _line(setting, [*units_of(known.table), *known.changes])
+        self.line = _line_of_tables(setting, [known]) if line is None else line
         self.rows: PolynomialRows = polynomial_rows(known.table, self.line, self.limits)
         self.steady: Region = self._where_0(known.changes)
 
@@ -428,6 +442,58 @@ class _Events:
                     yield members[i], members[j]
 
 
+def _all_events(setting: Setting) -> _Events:
+    """Return all that is seen of pairs; raises `LimitReached` if that is not one list of events."""
+    seen = seen_pairs(setting.truths.chain, setting.selected, setting.limits)
+    known = pairs_table(seen, is_pure=is_pure(setting.claim))
+    if known is None:
+        raise too_large(*ENDLESS)
+    return _Events(setting, seen, known)
+
+
+def _failing_events(claim: PrivacyClaim | QuantityClaim, setting: Setting) -> _Failing:
+    """Return where a claim about `epsilon` or `delta(..)` fails."""
+    compared = as_comparison(claim)
+    assert isinstance(compared, QuantityClaim), "it is compared with a bound"
+    seen = seen_pairs(setting.truths.chain, setting.selected, setting.limits)
+    known = pairs_table(seen, is_pure=is_pure(claim))
+    if known is not None:
+        events = _Events(setting, seen, known)
+        return events.failing(complement(_where_holds(compared, events)))
+    failing: _Failing | None = None
+    for tables in tables_of_prefixes(seen):
+        line = _line_of_tables(setting, tables)
+        low, high = (_Events(setting, seen, each, line) for each in tables)
+        surely, possibly = _where_between(compared, low, high)
+        doubtful = _without(possibly, [surely])
+        failing = replace(low.failing(complement(possibly)), doubtful=doubtful)
+        if joined(and_, [setting.asked(line), doubtful]).is_empty:
+            break
+    if failing is None:
+        raise too_large(*ENDLESS)
+    return failing
+
+
+def _where_between(claim: QuantityClaim, low: _Events, high: _Events) -> tuple[Region, Region]:
+    """Return where a comparison of what lies between two is surely true, and where possibly."""
+    if claim.comparison in ("=", "!="):
+        sides = [_where_between(replace(claim, comparison=c), low, high) for c in ("<=", ">=")]
+        surely, possibly = (joined(and_, both) for both in zip(*sides, strict=True))
+        return (surely, possibly) if claim.comparison == "=" else _swapped(surely, possibly)
+    first, last = (high, low) if claim.comparison in ("<=", "<") else (low, high)
+    return _where_holds(claim, first), _where_holds(claim, last)
+
+
+def _swapped(surely: Region, possibly: Region) -> tuple[Region, Region]:
+    """Return where the opposite is surely true, and where possibly."""
+    return complement(possibly), complement(surely)
+
+
+def _line_of_tables(setting: Setting, tables: Sequence[PairsTable]) -> Line:
+    """Return the line on which all numbers of tables are rational."""
+    return _line(setting, [x for each in tables for x in (*units_of(each.table), *each.changes)])
+
+
 def _where_holds(claim: QuantityClaim, events: _Events) -> Region:
     """Return where a comparison of `epsilon` or `delta(..)` with a bound is true."""
     match claim.quantity:
@@ -477,7 +543,7 @@ def _value(quantity: Quantity, setting: Setting) -> Outcome:
         seen = _Failing(line, parts[0][0], *looked_at(quantity, setting))
     else:
         assert isinstance(quantity, TightEpsilon | TightDelta), "other quantities are refused"
-        events = _Events(setting)
+        events = _all_events(setting)
         line = events.line
         parts = _parts(quantity, events)
         seen = events.failing(everywhere(True, line.low, line.high))

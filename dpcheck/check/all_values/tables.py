@@ -2,26 +2,34 @@
 
 They list the sequences where these are finitely many. Of outputs without end they have, for claims
 about ratios, one sequence for each ratio (`steady_ratios`), of p against q whatever its weight; for
-others, one for each loss of a pair, as prefixes that are merged at all values show it.
+others, one for each loss of a pair, as prefixes that are merged at all values show it. Where these
+do not merge, two tables have what the first outputs show, and with the state after them: at each
+value ε and δ lie between those of both (see `merged_prefixes`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.weights.rows import indptr_of
 from dpcheck.check.evidence.growth import Sides
+from dpcheck.check.evidence.merged_prefixes import MergedPrefixes
 from dpcheck.check.evidence.sequences import SequenceTable, sequence_table
-from dpcheck.check.evidence.steady_ratios import INSTEAD
 from dpcheck.check.quantities.seen_pairs import SeenPairs, endless_prefixes
 from dpcheck.exact import Number
 from dpcheck.exact.linear import common_row
-from dpcheck.limits import too_large
 from dpcheck.privacy.losses import LossDistribution
 from dpcheck.records import dataclass
+
+_MAX_DEPTH = 32
+"""Bounds the first outputs that are merged, doubled each time."""
+
+_MAX_ENTRIES = 1000
+"""Bounds the probabilities in a table of first outputs: functions of a high degree."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,27 +41,45 @@ class PairsTable:
     changes: tuple[Number, ...] = ()
 
 
-def pairs_table(seen: SeenPairs, *, is_pure: bool) -> PairsTable:
+def pairs_table(seen: SeenPairs, *, is_pure: bool) -> PairsTable | None:
     """Return the table of pairs; it `is_pure` if it is asked about ratios alone.
 
-    Raises `LimitReached` where prefixes of outputs without end do not merge for all values.
+    None where prefixes of outputs without end do not merge for all values.
     """
     if seen.are_finite:
         table = sequence_table(seen.chain, seen.sources, limits=seen.limits)
         assert table is not None, "without a limit on entries there is a table"
         return PairsTable(table, seen.pairs)
     prefixes = endless_prefixes(seen)
-    if is_pure:
-        steady = prefixes.steady(seen.limits)
-        if steady is not None:
-            return PairsTable(*_by_number([steady.sides]), steady.changes)
-    else:
+    if not is_pure:
         graph = prefixes.complete(seen.limits)
-        if graph is not None:
-            first = dict(zip(graph.roots, range(len(graph.roots)), strict=True))
-            return PairsTable(*_by_number([_masses(graph.losses(pair)) for pair in first.values()]))
-    what = "outputs stand inside of an unbounded loop, so sequences are infinitely many"
-    raise too_large(what, INSTEAD)
+        return None if graph is None else _of_losses(graph)
+    steady = prefixes.steady(seen.limits)
+    return None if steady is None else PairsTable(*_by_number([steady.sides]), steady.changes)
+
+
+def tables_of_prefixes(seen: SeenPairs) -> Iterator[tuple[PairsTable, PairsTable]]:
+    """Yield what more and more first outputs show, without and with the state after them.
+
+    Nothing where an analyst chooses: strategies for all values at once are not compared.
+    """
+    prefixes, depth = endless_prefixes(seen), 1
+    while not seen.chain.offers and depth <= _MAX_DEPTH:
+        cut = partial(prefixes.cut, depth, seen.limits)
+        graphs = cut(shows_state=False), cut(shows_state=True)
+        if graphs[0] is None or graphs[1] is None:
+            break
+        tables = _of_losses(graphs[0]), _of_losses(graphs[1])
+        if max(len(each.table.weights) for each in tables) > _MAX_ENTRIES:
+            break
+        yield tables
+        depth *= 2
+
+
+def _of_losses(graph: MergedPrefixes) -> PairsTable:
+    """Return a table of the losses of all pairs; those that begin alike are one."""
+    first = dict(zip(graph.roots, range(len(graph.roots)), strict=True))
+    return PairsTable(*_by_number([_masses(graph.losses(pair)) for pair in first.values()]))
 
 
 def _masses(losses: LossDistribution) -> list[Sides]:
