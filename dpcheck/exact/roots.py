@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import cmp_to_key
 from itertools import pairwise
+from operator import and_
 
 from flint import ctx, fmpq, fmpz_poly
 
@@ -382,6 +383,11 @@ def _order(left: Region, i: int, right: Region, j: int) -> int:
 def complement(region: Region) -> Region:
     """Return what of the interval does not belong to a set."""
     return Region(region.low, region.high, region.ends, tuple(not t for t in region.truths))
+
+
+def without(region: Region, others: Iterable[Region]) -> Region:
+    """Return what of a region belongs to none of others."""
+    return joined(and_, [region, *map(complement, others)])
 
 
 def _normal(region: Region) -> Region:

@@ -521,10 +521,43 @@ mechanism endless(truth = p) {
 
 
 @pytest.mark.parametrize(
+    ("claim", "ends", "is_exact"),
+    [
+        ("endless: dp(ln(5/4))", [("0", "2/5"), ("0.60000", "1")], False),
+        ("endless: delta(0) <= 1/10", [("0", "0.39999"), ("0.60000", "1")], False),
+        ("endless for p in (1/4, 1/2): dp(ln(5/4))", [("1/4", "2/5")], True),
+        ("endless for p in [1/3, 1/2): epsilon <= ln(5/4)", [("1/3", "2/5")], True),
+        ("endless for p in [2/5, 3/5]: dp(ln(5/4))", [], True),
+        ("endless: dp(-ln(p*(1-p)))", [], True),
+        ("endless(truth = 1/(1 + exp(-eps))): dp(eps/4)", [("0", "49.1269")], False),
+        (
+            "endless(truth = 1/(1 + exp(-eps))) for eps in (0, ln 2): dp(eps/4)",
+            [("0", "ln(2)")],
+            True,
+        ),
+    ],
+)
+def test_what_is_hidden_is_told_by_more_outputs_better_and_better(claim, ends, is_exact):
+    result = check_text(f"{ENDLESS}check {claim}", "--explain", "none")["results"][0]
+    found = [
+        tuple(
+            min(end.get("exact", end["decimal"]), end["decimal"][:7], key=len)
+            for end in (interval["from"], interval["to"])
+        )
+        for interval in result["values"]["fails_for"]
+    ]
+    assert found == ends
+    assert ("at_least" not in result["values"]) == is_exact
+    assert result["verdict"] == ("violated" if ends else "holds")
+
+
+ASKED_FOR_EVER = ENDLESS.replace("while true {", "while true {\n    query c in {1, 2}")
+
+
+@pytest.mark.parametrize(
     ("claim", "at"),
     [
         ("endless: dp(ln(5/4))", "2/3"),  # at 1/2 it holds
-        ("endless: delta(0) <= 1/10", "2/3"),
         ("endless for p in (1/4, 1/2): dp(ln(5/4))", "1/3"),
         ("endless for p in [1/3, 1/2): epsilon <= ln(5/4)", "1/3"),
         ("endless(truth = 1/(1 + exp(-eps))): dp(eps/4)", "1"),
@@ -532,8 +565,8 @@ mechanism endless(truth = p) {
     ],
 )
 def test_what_is_too_much_for_all_values_is_violated_where_one_that_is_tried_fails(claim, at):
-    """What is hidden is told by more outputs, better and better; the set may be larger."""
-    refuted, result = check_text(f"{ENDLESS}refute {claim} check {claim}")["results"]
+    """Strategies of an analyst who asks for ever are not compared; the set may be larger."""
+    refuted, result = check_text(f"{ASKED_FOR_EVER}refute {claim} check {claim}")["results"]
     assert refuted["ok"]
     assert result["verdict"] == "violated"
     (single,) = result["values"]["fails_for"]
@@ -543,12 +576,9 @@ def test_what_is_too_much_for_all_values_is_violated_where_one_that_is_tried_fai
 
 
 def test_what_is_too_much_for_all_values_stays_undecided_where_none_fails():
-    claims = "check endless(truth = 1/2 + 0 * p): dp(0) check endless: dp(-ln(p*(1-p)))"
-    assert verdicts(check_text(f"{ENDLESS}{claims} compute endless: epsilon")) == [
-        "holds",
-        "undecided",
-        "undecided",
-    ]
+    claims = "check endless: dp(-ln(p*(1-p))) compute endless: epsilon"
+    assert verdicts(check_text(ASKED_FOR_EVER + claims)) == ["undecided", "undecided"]
+    assert verdicts(check_text(f"{ENDLESS}compute endless: epsilon")) == ["undecided"]
 
 
 def test_a_budget_with_a_long_exponent_has_a_sign_but_no_power():

@@ -1,0 +1,254 @@
+"""Claims about `epsilon` and `delta(..)` for all values of a parameter: by what pairs show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from operator import and_, or_
+from typing import Final
+
+import numpy as np
+from flint import fmpz_poly
+
+from dpcheck.chain.sets import distinct
+from dpcheck.check.all_values.deltas import WorstSets, growing_sets, worst_sets
+from dpcheck.check.all_values.pieces import Function
+from dpcheck.check.all_values.ratios import where_exceeded
+from dpcheck.check.all_values.rows import (
+    ONE,
+    ZERO,
+    PolynomialRows,
+    growth_on,
+    polynomial_rows,
+    units_of,
+)
+from dpcheck.check.all_values.setting import Failing, Setting, line_of_claim
+from dpcheck.check.all_values.strongest import by_delta, by_epsilon, strongest_pairs
+from dpcheck.check.all_values.tables import PairsTable, pairs_table, tables_of_prefixes
+from dpcheck.check.evidence.steady_ratios import INSTEAD
+from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
+from dpcheck.check.quantities.privacy import as_comparison
+from dpcheck.check.quantities.seen_pairs import SeenPairs, seen_pairs
+from dpcheck.check.values.comparisons import SIGNS, as_budget, as_number
+from dpcheck.check.values.verdicts import Coverage
+from dpcheck.exact import Budget, Number, growth_of, subtract
+from dpcheck.exact.line import Line
+from dpcheck.exact.roots import (
+    Region,
+    complement,
+    everywhere,
+    joined,
+    where_above,
+    where_sign,
+    without,
+)
+from dpcheck.limits import too_large
+from dpcheck.logic.claims import (
+    PrivacyClaim,
+    QuantityClaim,
+    TightDelta,
+    TightEpsilon,
+    is_pure,
+)
+from dpcheck.records import replace
+
+ENDLESS: Final = (
+    "outputs stand inside of an unbounded loop, so sequences are infinitely many",
+    INSTEAD,
+)
+"""Why nothing is known, and what to ask."""
+
+
+class Events:
+    """The pairs of a claim about sequences of outputs, with their rows as polynomials."""
+
+    def __init__(
+        self, setting: Setting, seen: SeenPairs, known: PairsTable, line: Line | None = None
+    ) -> None:
+        """Make the rows, on a line on which they and the numbers of the claim are rational."""
+        self.setting, self.seen, self.limits = setting, seen, setting.limits
+        self.pairs = known.pairs
+        self.line = _line_of_tables(setting, [known]) if line is None else line
+        self.rows: PolynomialRows = polynomial_rows(known.table, self.line, self.limits)
+        self.steady: Region = self._where_0(known.changes)
+
+    def _where_0(self, numbers: Iterable[Number]) -> Region:
+        """Return where all of some numbers are 0."""
+        found = everywhere(True, self.line.low, self.line.high)
+        for number in numbers:
+            self.limits.check_time("before the values at which no output changes a ratio")
+            found = joined(and_, [found, self.line.where(number, (0,))])
+            if found.is_empty:
+                break
+        return found
+
+    def failing(self, region: Region) -> Failing:
+        """Return a region with what was looked at."""
+        n_pairs = len(self.seen.pairs)
+        n_sequences = len(self.rows.members) if self.seen.are_finite else None
+        coverage = Coverage(len(self.setting.selected), n_pairs, n_sequences)
+        vacuity = () if n_pairs else (NO_NEIGHBORS,)
+        return Failing(self.line, region, coverage, vacuity)
+
+    def above(self, epsilon: Budget, delta: Number) -> Region:
+        """Return where dp(ε, δ) fails."""
+        if delta == 0:
+            return self.at_least(growth_of(epsilon), or_equal=False)
+        return self.sets(epsilon, delta).where_above(delta)
+
+    def at_least(self, growth: tuple[Number, int], *, or_equal: bool) -> Region:
+        """Return where ε is above a budget or, with `or_equal`, at least that if it is not 0."""
+        exceeded = where_exceeded(self.rows, self.pairs, growth, self.limits, or_equal=or_equal)
+        return joined(or_, [complement(self.steady), exceeded])
+
+    def sets(self, epsilon: Budget, least: Number = 0) -> WorstSets:
+        """Return the worst sets of pairs that are enough where δ(ε) is above some least one."""
+        growth, pairs = growth_of(epsilon), self.pairs
+        least_sides = self.line.polynomials(least)
+        question = by_delta(growth_on(self.line, growth), least_sides, self.rows)
+        if question is not None:
+            pairs = strongest_pairs(self.rows, pairs, question, self.limits)
+        return worst_sets(self.rows, pairs, growth, self.limits)
+
+    def against(self, epsilon: Budget, delta: Number) -> tuple[Region, Region]:
+        """Return where ε(δ) is above an ε, and where it is at least that, for a δ that is not 0.
+
+        It is above where δ(ε) > δ, and at least that where δ(ε) is P(S) - e^ε Q(S) >= δ for a set
+        with Q(S) > 0, which loses more by every smaller ε. A worst set with Q(S) = 0 does not.
+        """
+        sets = self.sets(epsilon)
+        above, positive = sets.where_above(delta), self.line.where(delta, (1,))
+        if positive.is_everything and all(q != ZERO or p == ZERO for p, q in sets.sides):
+            return above, sets.where_above(delta, or_equal=True)
+        ratios, reached = self.ratios(delta)
+        factor, ends = growth_on(self.line, growth_of(epsilon)), (self.line.low, self.line.high)
+        regions = (where_above(p, d, factor, *ends, or_equal=True) for p, _, d in ratios)
+        return above, joined(or_, [reached, *regions])
+
+    def ratios(self, delta: Number) -> tuple[list[Function], Region]:
+        """Return functions, the largest of which is e^ε(δ), and where it is infinite instead.
+
+        P(S) - e^ε Q(S) <= δ for all S is e^ε >= (P(S) - δ)/Q(S) for each; with δ = 0 it is enough
+        to ask single sequences.
+        """
+        line = self.line
+        found: dict[object, Function] = {(): (ONE, ZERO, ONE)}
+        infinite = complement(self.steady)
+        above, below = line.polynomials(delta)
+        for p, q in self._single_sides() if delta == 0 else self._several_sides(delta):
+            rest = below * p - above * self.rows.denominator
+            if q == ZERO:
+                infinite = joined(or_, [infinite, where_sign(rest, (1,), line.low, line.high)])
+                if infinite.is_everything:
+                    return [], infinite
+                continue
+            under = below * q
+            if delta == 0:  # else a factor may be 0 inside of the line, where it changes its sign
+                divisor = line.positive(rest.gcd(under))
+                rest, under = rest // divisor, under // divisor
+            found[tuple(rest.coeffs()), tuple(under.coeffs())] = rest, ZERO, under
+        return list(found.values()), infinite
+
+    def _several_sides(self, delta: Number) -> Iterator[tuple[fmpz_poly, fmpz_poly]]:
+        """Yield P(S) and Q(S) for sets S of which the worst is one, whatever ε is."""
+        question = by_epsilon(self.line.polynomials(delta), self.rows)
+        pairs = strongest_pairs(self.rows, self.pairs, question, self.limits)
+        return growing_sets(self.rows, pairs, self.limits)
+
+    def _single_sides(self) -> Iterator[tuple[fmpz_poly, fmpz_poly]]:
+        """Yield p and q of every sequence, where they differ and p is not 0."""
+        question = by_epsilon(self.line.polynomials(0), self.rows)
+        pairs = strongest_pairs(self.rows, self.pairs, question, self.limits)
+        for s, members in enumerate(self.rows.members):
+            self.limits.check_time(f"the ratios of {s} sequences")
+            codes = self.rows.index[s][pairs]
+            both_ways = np.concatenate([codes, codes[:, ::-1]])
+            for key in distinct(both_ways[:, 0] * len(members) + both_ways[:, 1]).tolist():
+                i, j = divmod(key, len(members))
+                if members[i] != ZERO and i != j:
+                    yield members[i], members[j]
+
+
+def all_events(setting: Setting) -> Events:
+    """Return all that is seen of pairs; raises `LimitReached` if that is not one list of events."""
+    seen = seen_pairs(setting.truths.chain, setting.selected, setting.limits)
+    known = pairs_table(seen, is_pure=is_pure(setting.claim))
+    if known is None:
+        raise too_large(*ENDLESS)
+    return Events(setting, seen, known)
+
+
+def failing_events(claim: PrivacyClaim | QuantityClaim, setting: Setting) -> Failing:
+    """Return where a claim about `epsilon` or `delta(..)` fails."""
+    compared = as_comparison(claim)
+    assert isinstance(compared, QuantityClaim), "it is compared with a bound"
+    seen = seen_pairs(setting.truths.chain, setting.selected, setting.limits)
+    known = pairs_table(seen, is_pure=is_pure(claim))
+    if known is not None:
+        events = Events(setting, seen, known)
+        return events.failing(complement(_where_holds(compared, events)))
+    failing: Failing | None = None
+    for tables in tables_of_prefixes(seen):
+        line = _line_of_tables(setting, tables)
+        low, high = (Events(setting, seen, each, line) for each in tables)
+        surely, possibly = _where_between(compared, low, high)
+        doubtful = without(possibly, [surely])
+        failing = replace(low.failing(complement(possibly)), doubtful=doubtful)
+        if joined(and_, [setting.asked(line), doubtful]).is_empty:
+            break
+    if failing is None:
+        raise too_large(*ENDLESS)
+    return failing
+
+
+def _where_between(claim: QuantityClaim, low: Events, high: Events) -> tuple[Region, Region]:
+    """Return where a comparison of what lies between two is surely true, and where possibly."""
+    if claim.comparison in ("=", "!="):
+        sides = [_where_between(replace(claim, comparison=c), low, high) for c in ("<=", ">=")]
+        surely, possibly = (joined(and_, both) for both in zip(*sides, strict=True))
+        return (surely, possibly) if claim.comparison == "=" else _swapped(surely, possibly)
+    first, last = (high, low) if claim.comparison in ("<=", "<") else (low, high)
+    return _where_holds(claim, first), _where_holds(claim, last)
+
+
+def _swapped(surely: Region, possibly: Region) -> tuple[Region, Region]:
+    """Return where the opposite is surely true, and where possibly."""
+    return complement(possibly), complement(surely)
+
+
+def _line_of_tables(setting: Setting, tables: Sequence[PairsTable]) -> Line:
+    """Return the line on which all numbers of tables are rational."""
+    return line_of_claim(
+        setting, [x for each in tables for x in (*units_of(each.table), *each.changes)]
+    )
+
+
+def _where_holds(claim: QuantityClaim, events: Events) -> Region:
+    """Return where a comparison of `epsilon` or `delta(..)` with a bound is true."""
+    match claim.quantity:
+        case TightEpsilon(delta=delta):
+            above, reached = _epsilon_against(claim, delta, events)
+        case TightDelta(epsilon=epsilon):
+            bound = as_number(claim.bound)
+            sets = events.sets(epsilon, bound if claim.comparison in ("<=", ">") else 0)
+            above, reached = sets.where_above(bound), sets.where_above(bound, or_equal=True)
+        case _:
+            raise AssertionError("other quantities are refused")
+    at = {1: above, 0: joined(and_, [reached, complement(above)]), -1: complement(reached)}
+    return joined(or_, [at[sign] for sign in SIGNS[claim.comparison]])
+
+
+def _epsilon_against(claim: QuantityClaim, delta: Number, events: Events) -> tuple[Region, Region]:
+    """Return where ε is above a bound, and where it is at least that; without a bound, infinite."""
+    line = events.line
+    if claim.bound is None:
+        return everywhere(False, line.low, line.high), events.ratios(delta)[1]
+    bound = as_budget(claim.bound)
+    growth = growth_of(bound)
+    if delta != 0 and claim.comparison not in ("<=", ">"):
+        above, reached = events.against(bound, delta)
+    else:
+        above = reached = events.above(bound, delta)
+        if claim.comparison not in ("<=", ">"):
+            reached = events.at_least(growth, or_equal=True)
+    at_zero = line.where(subtract(growth[0], 1), (0, -1))  # ε is at least 0
+    return above, joined(or_, [reached, at_zero])

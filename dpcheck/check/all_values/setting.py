@@ -1,0 +1,92 @@
+"""What a claim about all values of a parameter is decided with, and where it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from operator import and_, or_
+
+from dpcheck.check.decide import Asked
+from dpcheck.check.values.verdicts import Coverage, Outcome, Vacuity
+from dpcheck.exact import (
+    Budget,
+    ExpNumber,
+    Extended,
+    Number,
+    Param,
+    Whole,
+    growth_of,
+)
+from dpcheck.exact.line import Chosen, Line, line_of
+from dpcheck.exact.roots import Region, everywhere, joined
+from dpcheck.limits import Limits
+from dpcheck.logic.claims import Claim, ForAll
+from dpcheck.records import Frozen, dataclass, fields
+
+
+@dataclass(frozen=True, eq=False)
+class Setting(Asked):
+    """What a claim about all values of a parameter is decided with.
+
+    `vanishing` are weights that are 0 for some value of it. `at` asks the same claim of one value,
+    or of the irrational one that lies in an interval.
+    """
+
+    claim: Claim
+    for_all: ForAll
+    vanishing: tuple[Number, ...]
+    at: Callable[[Chosen | Param], Outcome]
+
+    def zeros(self, line: Line) -> Region:
+        """Return the values asked strictly inside of the interval at which a weight is 0."""
+        zeros = [line.where(weight, (0,)) for weight in self.vanishing]
+        nowhere = everywhere(False, line.low, line.high)
+        return joined(and_, [self.for_all.asked(line), joined(or_, [nowhere, *zeros])])
+
+    def asked(self, line: Line) -> Region:
+        """Return the values strictly inside of the interval that are asked about."""
+        if not self.for_all.param.is_single:
+            return self.for_all.asked(line)
+        zeros = self.zeros(line)
+        assert len(zeros.ends) == 1, "weights are 0 at the value asked, and at no other"
+        return zeros
+
+    @property
+    def limits(self) -> Limits:
+        """What the claim may use."""
+        return self.truths.limits
+
+
+@dataclass(frozen=True, eq=False)
+class Failing:
+    """For which values strictly inside of the interval a claim fails, and what was looked at.
+
+    `doubtful` are values for which it is not known whether it fails.
+    """
+
+    line: Line
+    region: Region
+    coverage: Coverage
+    vacuity: tuple[Vacuity, ...] = ()
+    doubtful: Region | None = None
+
+
+def line_of_claim(setting: Setting, found: Iterable[Extended | Whole]) -> Line:
+    """Return the line on which found numbers, and those of the claim and weights, are rational."""
+    for_all = setting.for_all
+    known = *_numbers(setting.claim), *setting.vanishing
+    return line_of(for_all.param, [*found, *known], is_exponential=for_all.is_exponential)
+
+
+def _numbers(node: object) -> Iterator[ExpNumber]:
+    """Yield the numbers at the stand-in in what is claimed, budgets by powers of e^budget."""
+    match node:
+        case ExpNumber():
+            yield node
+        case Budget():
+            yield from _numbers(growth_of(node)[0])
+        case tuple():
+            for part in node:
+                yield from _numbers(part)
+        case Frozen():
+            for each in fields(node):
+                yield from _numbers(getattr(node, each.name))
