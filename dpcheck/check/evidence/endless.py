@@ -9,11 +9,15 @@ from dpcheck.check.evidence.futures import futures_of
 from dpcheck.check.evidence.growth import GrowingRatio, growing_ratio
 from dpcheck.check.evidence.merged_prefixes import MergedPrefixes, merged
 from dpcheck.check.evidence.steady_ratios import SteadyRatios, steady_ratios
+from dpcheck.exact import ExpPolynomial, Whole
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.records import replace
 
 MAX_DIRECTIONS = 2000
 """So many directions are looked at; where prefixes do not merge, their numbers grow with them."""
+
+MAX_DEGREE = 256
+"""Weights of directions may have this degree in e^r; where prefixes do not merge, it grows."""
 
 SHARE_OF_STATES = 50
 """Merged prefixes of endless outputs may take one part in so many of the states allowed."""
@@ -96,6 +100,12 @@ class EndlessPrefixes:
         node = 0
         while node < len(self._directions) <= MAX_DIRECTIONS:
             limits.check_time(f"{node} directions of beliefs found")
+            if any(map(_is_long, self._directions.masses[node])):
+                return False
             self._directions.steps(node)
             node += 1
         return node == len(self._directions)
+
+
+def _is_long(weight: Whole) -> bool:
+    return isinstance(weight, ExpPolynomial) and weight.coefficients.degree() > MAX_DEGREE
