@@ -327,3 +327,19 @@ def test_epsilon_is_at_least_a_bound_where_delta_is_lost_by_it(claim, fails):
         first, last = interval["open"]
         found.append(f"{'(' if first else '['}{ends}{')' if last else ']'}")
     assert found == fails
+
+
+@pytest.mark.parametrize("claim", ["delta(ln 2) <= 10^30 * p", "delta(ln 2) > 10^30 * p"])
+def test_bounds_may_be_longer_than_all_sums(claim):
+    model = """param p in (0, 1)
+mechanism m {
+  input x in 0..4
+  adjacent abs(x - x') <= 1
+  y ~ geometric(x, p) conditioned 0..4
+  output y
+}
+"""
+    (result,) = check_text(f"{model}check m: {claim}", "--explain", "none")["results"]
+    (fails,) = result["values"]["fails_for"]
+    ends = "from" if ">" in claim else "to"
+    assert fails[ends]["decimal"].startswith("1e-30")
