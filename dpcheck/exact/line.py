@@ -325,8 +325,9 @@ class Line:
         n, d = self.function(above, below)
         if n == d:
             return "0"
-        if self.is_exponential and d.is_one() and n == fmpz_poly([0, 1]) ** n.degree():
-            return _multiple_text(self.unit * n.degree(), self.param.name)
+        degree = max(n.degree(), 0)  # at a root of the modulus it may be 0
+        if self.is_exponential and d.is_one() and n == fmpz_poly([0, 1]) ** degree:
+            return _multiple_text(self.unit * degree, self.param.name)
         return f"ln({self.fraction_text(above, below)})"
 
     # --- one value ---------------------------------------------------------------------------
