@@ -249,3 +249,75 @@ def test_what_is_no_limit_of_what_is_beside_it_is_shown_as_it_is():
         pieces = [(piece["in"], piece["exact"]) for piece in result["pieces"]]
         end = point.strip("{}")
         assert pieces == [(f"(0, {end})", "inf"), (point, "0"), (f"({end}, 1)", "inf")]
+
+
+def test_what_is_computed_beside_a_logarithm_is_shown_where_another_expression_is_0_there():
+    model = """param eps > 0
+mechanism m {
+  input x in 0..1
+  adjacent all
+  y ~ bernoulli(if x = 1 then exp(-eps/2) else (1 - 2 * exp(-eps))^2)
+  output y
+}
+"""
+    (result,) = check_text(f"{model}compute m: epsilon", "--explain", "none")["results"]
+    (at,) = (piece for piece in result["pieces"] if "inf" in piece["exact"])
+    assert at["in"] == "{ln(2)}"
+    assert len(result["pieces"]) > 3
+
+
+WITH_COIN = """param eps > 0
+mechanism m {
+  input x in 0..1
+  adjacent all
+  y ~ bernoulli(FIRST)
+  output y
+  z ~ bernoulli(exp(-eps/2))
+  output z
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "asked", "is_ok"),
+    [
+        ("if x = 0 then (1 - 2 * exp(-eps))^2 else 1/2", "D{ln 5} [ X output = true ]", False),
+        ("(1 - 2 * exp(-eps))^2", "D{ln 5} [ X output = true ]", True),
+        ("(1 - 2 * exp(-eps))^2", "P<1 [ X output = true ]", True),
+        ("if x = 0 then 1/10 else 9/10", "D{ln(1 + exp(eps))} [ X output = true ]", False),
+    ],
+)
+def test_numbers_that_a_claim_does_not_read_are_exact_where_it_is_asked(first, asked, is_ok):
+    """At ln(2) the coin has the irrational weight 1/sqrt(2)."""
+    text = f"{WITH_COIN.replace('FIRST', first)}check m: {asked}"
+    (result,) = check_text(text, "--explain", "none")["results"]
+    assert (result["verdict"] == "holds") == is_ok
+
+
+def test_only_the_weight_that_is_0_may_have_the_unit_in_which_it_is():
+    """exp(eps/2) is the golden ratio there, of which no other number is a power."""
+    model = WITH_COIN.replace("FIRST", "(1 - exp(-eps/2) - exp(-eps))^2")
+    model = model.replace("z ~ bernoulli(exp(-eps/2))", "z ~ bernoulli(exp(-eps))")
+    claim = "check m: P<1 [ X output = true ]"
+    (result,) = check_text(model + claim, "--explain", "none")["results"]
+    assert result["verdict"] == "holds"
+
+
+def test_a_claim_that_is_tried_at_a_logarithm_has_exact_numbers_there():
+    """Outputs without end are tried at single values."""
+    model = """param eps > 0
+mechanism m {
+  input x in 0..1
+  adjacent all
+  y := 0
+  while y = 0 {
+    y ~ bernoulli(if x = 0 then 1/(1 + exp(eps)) else exp(-eps/2)/2)
+    y := if y then 1 else 0
+    output y
+  }
+}
+"""
+    for budget in ("ln(1 + exp(eps/2))", "ln(1 + exp(eps))"):
+        text = f"{model}check m: dp({budget})"
+        (result,) = check_text(text, "--explain", "none")["results"]
+        assert result["values"]["sample"] == "ln(4)"

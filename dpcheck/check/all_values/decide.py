@@ -20,7 +20,7 @@ from dpcheck.check.all_values.formulas import Where, compared
 from dpcheck.check.all_values.pieces import Function, envelope
 from dpcheck.check.all_values.piecewise import WORDS, AtRoots, joined_pieces, value_of_pieces
 from dpcheck.check.all_values.rows import ONE, growth_on
-from dpcheck.check.all_values.setting import Failing, Setting, line_of_claim
+from dpcheck.check.all_values.setting import Failing, Setting, line_of_claim, numbers_of
 from dpcheck.check.decide import looked_at, means, one_number, selected_states
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.formulas.vacuity import formula_vacuity
@@ -91,6 +91,7 @@ def decide_for_all(
     at: At | None,
     for_all: ForAll,
     vanishing: tuple[Number, ...],
+    weights: tuple[Number, ...],
     *,
     at_value: Callable[[Chosen | Param], Outcome],
     measures: Measures,
@@ -104,7 +105,7 @@ def decide_for_all(
     truths = Truths(chain, limits)
     selected = selected_states(truths, at)
     asked = selected, truths, measures
-    setting = Setting(*asked, claim, for_all, vanishing, at_value)
+    setting = Setting(*asked, claim, for_all, vanishing, weights, at_value)
     match claim:
         case QuantityValue(quantity=quantity):
             return _value(quantity, setting)
@@ -116,12 +117,18 @@ def decide_for_all(
             assert_never(claim)
 
 
-def violated_somewhere(for_all: ForAll, at_value: Callable[[Chosen], Outcome]) -> Outcome | None:
+def violated_somewhere(
+    claim: Claim,
+    for_all: ForAll,
+    weights: tuple[Number, ...],
+    at_value: Callable[[Chosen], Outcome],
+) -> Outcome | None:
     """Return that a claim fails for a value: the simplest of all, or on either side of a middle.
 
     For a claim that is too much for all values at once. None if it is not known to fail for these.
     """
-    line = line_of(for_all.param, [], is_exponential=for_all.is_exponential)
+    known = *numbers_of(claim), *weights
+    line = line_of(for_all.param, known, is_exponential=for_all.is_exponential)
     asked, middle = for_all.asked(line), Root.of(between(line.low, line.high))
     sides = (True, True, True), (True, False, False), (False, False, True)
     parts = [Region(line.low, line.high, (middle,), side) for side in sides]

@@ -27,13 +27,15 @@ from dpcheck.records import Frozen, dataclass, fields
 class Setting(Asked):
     """What a claim about all values of a parameter is decided with.
 
-    `vanishing` are weights that are 0 for some value of it. `at` asks the same claim of one value,
-    or of the irrational one that lies in an interval.
+    `vanishing` are weights that are 0 for some value of it; `weights` have the units of all, also
+    of those that no number of the claim depends on. `at` asks the same claim of one value, or of
+    the irrational one that lies in an interval.
     """
 
     claim: Claim
     for_all: ForAll
     vanishing: tuple[Number, ...]
+    weights: tuple[Number, ...]
     at: Callable[[Chosen | Param], Outcome]
 
     def zeros(self, line: Line) -> Region:
@@ -71,22 +73,25 @@ class Failing:
 
 
 def line_of_claim(setting: Setting, found: Iterable[Extended | Whole]) -> Line:
-    """Return the line on which found numbers, and those of the claim and weights, are rational."""
+    """Return the line on which found numbers, and those of the claim and weights, are rational.
+
+    So what is asked at a value by itself has exact numbers there, or that value is no rational t.
+    """
     for_all = setting.for_all
-    known = *_numbers(setting.claim), *setting.vanishing
+    known = *numbers_of(setting.claim), *setting.weights
     return line_of(for_all.param, [*found, *known], is_exponential=for_all.is_exponential)
 
 
-def _numbers(node: object) -> Iterator[ExpNumber]:
+def numbers_of(node: object) -> Iterator[ExpNumber]:
     """Yield the numbers at the stand-in in what is claimed, budgets by powers of e^budget."""
     match node:
         case ExpNumber():
             yield node
         case Budget():
-            yield from _numbers(growth_of(node)[0])
+            yield from numbers_of(growth_of(node)[0])
         case tuple():
             for part in node:
-                yield from _numbers(part)
+                yield from numbers_of(part)
         case Frozen():
             for each in fields(node):
-                yield from _numbers(getattr(node, each.name))
+                yield from numbers_of(getattr(node, each.name))

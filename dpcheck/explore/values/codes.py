@@ -18,7 +18,7 @@ from itertools import repeat
 import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray
-from dpcheck.exact import Number, Param
+from dpcheck.exact import ExpNumber, Number, Param, Rational
 from dpcheck.explore.values.growing import Growing
 from dpcheck.explore.values.state_table import StateTable
 from dpcheck.limits import Limits
@@ -41,12 +41,13 @@ class ParamWeights:
     """What the weights of one exploration depend on.
 
     `vanishing` are those, and what they leave to 1, that are 0 for some value of a `param`; where
-    one is, the graph of runs is another.
+    one is, the graph of runs is another. `by_unit` has one weight for each r whose e^r occurs.
     """
 
     param: tuple[Param, bool] | None = None
     has_exp: bool = False
     vanishing: dict[Number, None] = field(default_factory=dict)
+    by_unit: dict[Rational, ExpNumber] = field(default_factory=dict)
 
 
 class ValueTable:

@@ -43,6 +43,8 @@ def weight_value(
         weights.param = value.param, value.is_exponential
         zeros = [side for side in sides if example_where(side, (0,))]
         weights.vanishing.update(dict.fromkeys(each.value for each in zeros))
+        if isinstance(value.value, ExpNumber):
+            weights.by_unit.setdefault(value.value.unit, value.value)
         if zeros and value.param.is_single:
             return 0 if zeros[0] is value else 1
         value = value.value

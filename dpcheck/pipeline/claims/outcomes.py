@@ -148,7 +148,8 @@ def _for_all_values(
     except LimitReached as reached:
         if reached.limit.kind != "size" or isinstance(claim, QuantityValue):
             raise
-        shown = violated_somewhere(for_all, partial(single.outcome, claim))
+        weights = tuple(ready.explored.table.weights.by_unit.values())
+        shown = violated_somewhere(claim, for_all, weights, partial(single.outcome, claim))
         if shown is None:
             raise
         return shown
@@ -166,8 +167,10 @@ def _at_once(ready: Ready, for_all: ForAll, single: _SingleValues, limits: Limit
         chain = ready.chain
         for _, distance, _ in ready.parts:  # one, of a group: compositions are refused
             chain = at_distance(chain, distance, limits)
+        weights = ready.explored.table.weights
         return decide_for_all(
-            *(chain, claim, check.at, for_all, tuple(ready.explored.table.weights.vanishing)),
+            *(chain, claim, check.at, for_all),
+            *(tuple(weights.vanishing), tuple(weights.by_unit.values())),
             at_value=partial(single.outcome, claim),
             measures=measures_of(ready.explored, check, chain.n_states),
             limits=limits,
