@@ -9,7 +9,7 @@ from flint import fmpq, fmpz_poly
 from dpcheck.check.all_values import losses, strongest
 from dpcheck.check.all_values.rows import ONE, ZERO, PolynomialRows, growth_on
 from dpcheck.check.all_values.strongest import by_delta, by_epsilon, strongest_pairs
-from dpcheck.exact import Param, divide, multiply
+from dpcheck.exact import Param, divide, multiply, subtract
 from dpcheck.exact.line import line_of
 from dpcheck.limits import LimitReached, Limits
 from tests.check.test_param_rows import GROWTHS, LINE, TIMES, T, a, delta_at, row, some_rows
@@ -343,3 +343,36 @@ mechanism m {
     (fails,) = result["values"]["fails_for"]
     ends = "from" if ">" in claim else "to"
     assert fails[ends]["decimal"].startswith("1e-30")
+
+
+def test_only_pairs_that_are_strong_for_the_values_asked_are_needed(monkeypatch):
+    """Elsewhere δ may be below 0, which allows no ε."""
+    monkeypatch.setattr(strongest, "FEW", 0)
+    rows = scaled_rows(6)
+    pairs = np.array([[i, j] for i in range(6) for j in range(i)])
+    question = by_epsilon(LINE.polynomials(subtract(a, fmpq(3, 4))), rows)
+    assert len(strongest_pairs(rows, pairs, question, Limits())) == 15  # one direction of each
+    above = LINE.beside(fmpq(3, 4), (1,))
+    (kept,) = strongest_pairs(rows, pairs, question, Limits(), above).tolist()
+    assert sorted(kept) == [0, 5]
+    point = LINE.beside(fmpq(4, 5), (0,))
+    assert len(strongest_pairs(rows, pairs, question, Limits(), point)) == 1
+    nothing = LINE.beside(2, (0,))
+    assert len(strongest_pairs(rows, pairs, question, Limits(), nothing)) == 15
+
+
+def test_a_delta_may_be_below_0_where_nothing_is_asked():
+    model = """param p in (0, 1)
+mechanism m {
+  input x in 0..2
+  adjacent all
+  y ~ geometric(x, p) clamped 0..2
+  output y
+}
+compute m for p in (3/4, 1): epsilon(2 * p - 3/2)
+"""
+    (result,) = check_text(model, "--explain", "none")["results"]
+    pieces = [(piece["in"], piece["exact"]) for piece in result["pieces"]]
+    assert pieces == [("(3/4, 5/6)", "ln((5 - p - 4*p^2)/(2*p^2))"), ("[5/6, 1)", "0")]
+    (alone,) = check_text(model.replace(" for p in (3/4, 1)", ""), "-D", "p=4/5")["results"]
+    assert alone["value"]["exact"] == "ln(41/32)"

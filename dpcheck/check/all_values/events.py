@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from flint import fmpz_poly
 
+from dpcheck.chain.chain import IntArray
 from dpcheck.chain.sets import distinct
 from dpcheck.check.all_values.deltas import WorstSets, growing_sets, worst_sets
 from dpcheck.check.all_values.pieces import Function
@@ -22,7 +23,12 @@ from dpcheck.check.all_values.rows import (
     units_of,
 )
 from dpcheck.check.all_values.setting import Failing, Setting, line_of_claim
-from dpcheck.check.all_values.strongest import by_delta, by_epsilon, strongest_pairs
+from dpcheck.check.all_values.strongest import (
+    Question,
+    by_delta,
+    by_epsilon,
+    strongest_pairs,
+)
 from dpcheck.check.all_values.tables import PairsTable, pairs_table, tables_of_prefixes
 from dpcheck.check.evidence.steady_ratios import INSTEAD
 from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
@@ -106,8 +112,13 @@ class Events:
         least_sides = self.line.polynomials(least)
         question = by_delta(growth_on(self.line, growth), least_sides, self.rows)
         if question is not None:
-            pairs = strongest_pairs(self.rows, pairs, question, self.limits)
+            pairs = self._strongest(question)
         return worst_sets(self.rows, pairs, growth, self.limits)
+
+    def _strongest(self, question: Question) -> IntArray:
+        """Return pairs that are as strong as all, and the floor, for the values asked."""
+        asked = self.setting.asked(self.line)
+        return strongest_pairs(self.rows, self.pairs, question, self.limits, asked)
 
     def against(self, epsilon: Budget, delta: Number) -> tuple[Region, Region]:
         """Return where ε(δ) is above an ε, and where it is at least that, for a δ that is not 0.
@@ -151,13 +162,13 @@ class Events:
     def _several_sides(self, delta: Number) -> Iterator[tuple[fmpz_poly, fmpz_poly]]:
         """Yield P(S) and Q(S) for sets S of which the worst is one, whatever ε is."""
         question = by_epsilon(self.line.polynomials(delta), self.rows)
-        pairs = strongest_pairs(self.rows, self.pairs, question, self.limits)
+        pairs = self._strongest(question)
         return growing_sets(self.rows, pairs, self.limits)
 
     def _single_sides(self) -> Iterator[tuple[fmpz_poly, fmpz_poly]]:
         """Yield p and q of every sequence, where they differ and p is not 0."""
         question = by_epsilon(self.line.polynomials(0), self.rows)
-        pairs = strongest_pairs(self.rows, self.pairs, question, self.limits)
+        pairs = self._strongest(question)
         for s, members in enumerate(self.rows.members):
             self.limits.check_time(f"the ratios of {s} sequences")
             codes = self.rows.index[s][pairs]

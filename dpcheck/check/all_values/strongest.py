@@ -41,7 +41,7 @@ from dpcheck.check.all_values.losses import (
 )
 from dpcheck.check.all_values.rows import ONE, ZERO, PolynomialRows
 from dpcheck.exact.polynomial import is_term
-from dpcheck.exact.roots import Growth, Root
+from dpcheck.exact.roots import Bound, Growth, Region, Root, everywhere
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass
 
@@ -75,13 +75,18 @@ class Question:
 
 
 def strongest_pairs(
-    rows: PolynomialRows, pairs: IntArray, question: Question, limits: Limits
+    rows: PolynomialRows,
+    pairs: IntArray,
+    question: Question,
+    limits: Limits,
+    asked: Region | None = None,
 ) -> IntArray:
     """Return pairs of sources, [n, 2], that are as strong as all (`pairs` [n_pairs, 2]) together.
 
-    Or as the floor. Both directions of a pair are asked; that returned comes with its direction.
+    Or as the floor, at the t that are asked, by default on the whole line. Both directions of a
+    pair are asked; that returned comes with its direction.
     """
-    low, high = rows.line.low, rows.line.high
+    low, high = _ends(everywhere(True, rows.line.low, rows.line.high) if asked is None else asked)
     _, first, which = np.unique(rows.index, axis=1, return_index=True, return_inverse=True)
     columns = which.reshape(-1)[np.concatenate([pairs, pairs[:, ::-1]])]
     keys = distinct(columns[:, 0] * len(first) + columns[:, 1])
@@ -132,12 +137,15 @@ def by_epsilon(delta: tuple[fmpz_poly, fmpz_poly], rows: PolynomialRows) -> Ques
     """Return what to ask for the largest ε(δ), δ = a/b: ε >= 0, and that of one set.
 
     P(S) - e^ε Q(S) = δ for e^ε = (b P(S) - a)/(b Q(S)). Where Q(S) is 0 at single values a weight
-    is 0, and these are asked by themselves; S is none with a Q(S) that is 0 everywhere.
+    is 0, and these are asked by themselves; S is none with a Q(S) that is 0 everywhere. Where
+    nothing is asked, δ may be below 0: the empty set exceeds it, whatever ε is.
     """
     a, b = delta
     ceiling = a * rows.denominator
 
     def strength(p: Sequence[fmpz_poly], q: Sequence[fmpz_poly], t: fmpq) -> Known | None:
+        if ceiling(t) < 0:
+            return None
         sides = [side for side in zip(p, q, strict=True) if side[0](t) + side[1](t) != 0]
         best, total, growth = None, (ZERO, ZERO), fmpq(0)
         for side in sorted(sides, key=lambda side: side[1](t) / fmpq(side[0](t) + side[1](t))):
@@ -246,6 +254,14 @@ def _by_root(growth: Growth) -> tuple[fmpz_poly, fmpz_poly, Radical, int] | None
     if fmpq(roots[0] ** n, roots[1] ** n) == factor:
         return f * roots[0], g * roots[1], RATIONAL, int(exponent.q)
     return f, g, Radical(int(factor.p), int(factor.q), n), int(exponent.q)
+
+
+def _ends(asked: Region) -> tuple[Bound, Bound]:
+    """Return ends between which a set lies; of the whole interval if it is empty."""
+    found = asked.intervals()
+    if not found:
+        return asked.low, asked.high
+    return found[0][0] or asked.low, found[-1][2] or asked.high
 
 
 def _around(low: Root, high: Root | None, power: int) -> Interval:
