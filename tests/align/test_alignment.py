@@ -995,6 +995,13 @@ def test_a_claim_that_fails_up_to_a_logarithm_that_is_asked_fails_for_all():
     assert part["values"]["at_least"] is True
 
 
+def test_a_claim_is_refuted_at_a_logarithm_where_ratios_are_exact():
+    """At ln(2), where exp(eps) is one, exp(-eps/2) is no ratio."""
+    text = COUNT.replace("<= 1", "<= 2").replace("alpha", "exp(-eps/2)")
+    [found] = for_all_alpha(f"{text}check m: epsilon >= ln(1 + exp(eps))", "eps > 0")
+    assert (found["verdict"], found["values"]["sample"]) == ("violated", "ln(4)")
+
+
 def test_the_clock_is_looked_at_before_each_state_of_tails_is_settled(monkeypatch):
     """Nine numbers that are kept have so many that a window took twice its time."""
     events = []

@@ -44,6 +44,7 @@ from dpcheck.exact import (
     Budget,
     Epsilon,
     LogOf,
+    Number,
     Param,
     ParamBudget,
     compare_epsilon,
@@ -201,7 +202,7 @@ class _Search:
     ) -> None:
         self.mechanism, self.for_all = mechanism, for_all
         self.decide, self.at_value, self.limits = decide, at_value, limits
-        self.most, self.beside, self.unbounded = _proved(mechanism, limits)
+        self.most, self.beside, self.unbounded, self.weights = _proved(mechanism, limits)
         self.low: Epsilon | None = Budget.of(0)
         self.is_stream = round_of(mechanism) is not None
         self.high: Epsilon | None = self.most
@@ -275,7 +276,7 @@ class _Search:
             return holds(comparison, _sign(self.most, epsilon))
         if comparison == "<" and (self.for_all.param.has_low or self.for_all.param.has_high):
             return False  # e^ε is continuous, so that it may be equal there
-        return _where_false(self.most, comparison, epsilon, self.for_all)[1].is_empty
+        return _where_false(self.most, comparison, epsilon, self.for_all, ())[1].is_empty
 
     def refuted(
         self, claim: claims.Claim, comparison: Comparison, epsilon: Budget | None
@@ -290,7 +291,8 @@ class _Search:
         if self.for_all is not None:
             if self.most is None or comparison == "!=":
                 return None
-            line, region = _where_false(self.most, least, epsilon, self.for_all)
+            budgets = self.most, least, epsilon
+            line, region = _where_false(*budgets, self.for_all, self.weights)
             value = line.simplest(region, at_logarithms=self.for_all.at_logarithms)
             if value is None:
                 return None
@@ -423,8 +425,13 @@ class _Search:
         return Outcome(Undecided(limit, Phrase.of(*parts)), NOTHING, beside=self.beside)
 
 
-def _proved(mechanism: Mechanism, limits: Limits) -> tuple[Budget | None, tuple[Beside, ...], str]:
-    """Return the bound of the cheapest alignment, what it moves, and why there is no bound."""
+def _proved(
+    mechanism: Mechanism, limits: Limits
+) -> tuple[Budget | None, tuple[Beside, ...], str, tuple[Number, ...]]:
+    """Return the bound of the cheapest alignment, what it moves, and why there is no bound.
+
+    And weights of all units that draws have, with a parameter.
+    """
     cases = differences(mechanism)
     are_many = n_combinations(mechanism, cases) > MAX_COMBINATIONS
     for is_settled in (False, True) if are_many else (True,):
@@ -432,14 +439,15 @@ def _proved(mechanism: Mechanism, limits: Limits) -> tuple[Budget | None, tuple[
             found = arena(mechanism, cases, limits, is_settled=is_settled)
             alignment = aligned(found, limits)
         except LimitReached as limit:
-            return None, (), f"no bound was found: {limit.limit.text}"
+            return None, (), f"no bound was found: {limit.limit.text}", ()
         bound = bound_of(alignment, rates_of(alignment.arena.ratios))
         if bound is not None:
             break
     else:
-        return None, (), "no way to move the noise bounds it"
+        return None, (), "no way to move the noise bounds it", ()
     most = Beside("at most", _amount(bound))
-    return bound, (most, *map(Beside, _shifts(alignment))), ""
+    weights = tuple(alignment.arena.drawing.table.weights.by_unit.values())
+    return bound, (most, *map(Beside, _shifts(alignment))), "", weights
 
 
 def _shifts(alignment: Alignment) -> Iterator[str]:
@@ -552,15 +560,20 @@ def _sign(left: Epsilon | None, right: Epsilon | None) -> int:
 
 
 def _where_false(
-    low: Budget, comparison: Comparison, high: Budget | None, for_all: claims.ForAll
+    low: Budget,
+    comparison: Comparison,
+    high: Budget | None,
+    for_all: claims.ForAll,
+    weights: tuple[Number, ...],
 ) -> tuple[Line, Region]:
     """Return for which values that are asked a comparison of budgets is false; None is infinite.
 
     With e^(high - low) = F^(1/n) that is by the sign of F - 1, decided strictly inside of the
     interval. F is continuous, so that `<=` is true at closed ends as well where it is inside.
+    On the line all weights are rational, too.
     """
     growth, _ = (0, 1) if high is None else growth_of(high - low)
-    line = line_of(for_all.param, [growth], is_exponential=for_all.is_exponential)
+    line = line_of(for_all.param, [growth, *weights], is_exponential=for_all.is_exponential)
     signs = [sign for sign in (-1, 0, 1) if not holds(comparison, -sign)]
     asked = for_all.asked(line)
     if high is None:
