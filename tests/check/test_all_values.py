@@ -787,3 +787,76 @@ def test_two_probabilities_of_neighbors_are_compared_once(monkeypatch, budget):
     text = f"{PLANE}check count : D{{{budget}}} [ X output = 0 ]"
     check_text(text)
     assert 0 < len(compared) <= 2 * 4 + 5  # of 5 numbers, neighboring or equal ones
+
+
+def test_no_neighbor_is_asked_after_one_that_violates_a_formula_for_all_values(monkeypatch):
+    compared, above = [], formulas.where_above
+    monkeypatch.setattr(
+        formulas, "where_above", lambda *a, **k: compared.append(a) or above(*a, **k)
+    )
+    check_text(f"{PLANE}check count : D{{ln 1}} [ X output = 0 ]", "--explain", "none")
+    assert len(compared) == 2  # own against own, then the first neighbor
+
+
+def test_a_probability_is_asked_once_for_all_neighbors_that_it_is_compared_with(monkeypatch):
+    asked, known = [], formulas.Truths.probabilities
+
+    def counting(self, path, states):
+        asked.extend(states.tolist())
+        return known(self, path, states)
+
+    monkeypatch.setattr(formulas.Truths, "probabilities", counting)
+    check_text(f"{PLANE}check count : D{{-ln alpha}} [ X output = 0 ]", "--explain", "none")
+    assert len(asked) <= 2 * 5 * 5  # of each input, and for what the line is
+
+
+def test_delta_without_neighbors_is_0():
+    model = "param p in (0, 1) mechanism m { input x in 0..1 adjacent (0, 0) y ~ bernoulli(p)"
+    (found,) = check_text(f"{model} output y }}\ncompute m: delta(ln 2)")["results"]
+    assert found["value"]["exact"] == "0"
+
+
+def test_a_formula_at_one_input_is_violated_by_what_exceeds_its_probability():
+    model = """param p in (0, 1)
+mechanism m {
+  input x in 0..1
+  adjacent all
+  y ~ bernoulli(if x = 1 then p/2 else p)
+  output y
+}
+"""
+    claims = [f"check m at x = {x} : D{{ln(3/2)}} [ X output = true ]\n" for x in (0, 1)]
+    report = check_text(model + "".join(claims), "--explain", "none")
+    assert verdicts(report) == ["violated", "violated"]
+
+
+@pytest.mark.parametrize(
+    ("formula", "fails"),
+    [
+        ("!P>=1/2 [ X output = true ]", ["{1/2}"]),
+        ("P>=1/2 [ X output = true ] | P<1/2 [ X output = true ]", ["(0, 1/2)", "(1/2, 1)"]),
+        ("P>=1/2 [ X output = true ] & P<=1/2 [ X output = true ]", ["(0, 1/2)", "(1/2, 1)"]),
+    ],
+)
+def test_parts_of_a_formula_are_true_where_they_are_for_all_fixed_queries(formula, fails):
+    model = """param p in (0, 1)
+mechanism m {
+  input x in 0..1
+  adjacent all
+  query c in 0..1 fixed
+  y ~ bernoulli(if c = 0 then p else 1 - p)
+  output y
+}
+"""
+    (found,) = check_text(f"{model}check m: {formula}", "--explain", "none")["results"]
+    intervals = found["values"]["fails_for"]
+    assert [interval_text(each) for each in intervals] == fails
+
+
+def interval_text(interval):
+    """Return an interval as the language writes it."""
+    low, high = (interval[side]["exact"] for side in ("from", "to"))
+    if low == high:
+        return f"{{{low}}}"
+    first, last = interval["open"]
+    return f"{'(' if first else '['}{low}, {high}{')' if last else ']'}"

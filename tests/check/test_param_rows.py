@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from flint import fmpq, fmpz_poly
 
-from dpcheck.check.all_values import ratios
-from dpcheck.check.all_values.deltas import growing_sets, worst_sets
+from dpcheck.check.all_values import deltas, ratios
+from dpcheck.check.all_values.deltas import WorstSets, growing_sets, worst_sets
 from dpcheck.check.all_values.pieces import envelope
 from dpcheck.check.all_values.ratios import where_exceeded
 from dpcheck.check.all_values.rows import ONE, ZERO, PolynomialRows, growth_on
-from dpcheck.exact import Param, add, divide, multiply, subtract
+from dpcheck.exact import Param, add, divide, multiply, roots, subtract
 from dpcheck.exact.line import line_of
 from dpcheck.limits import LimitReached, Limits
 from tests.exact.test_roots import contains
@@ -236,6 +236,45 @@ def test_sequences_of_one_ratio_enter_a_set_together():
     own = {tuple(tuple(side.coeffs()) for side in each) for each in found}
     parts = (4 * q, 4 * p), (4 * (p + q), 4 * (p + q))  # q > p for t > 1
     assert own == {tuple(tuple(side.coeffs()) for side in each) for each in parts}
+
+
+def counted(monkeypatch, place, name):
+    """Return a list that comes to hold the arguments of all calls of a function."""
+    calls, function = [], getattr(place, name)
+    monkeypatch.setattr(place, name, lambda *a, **k: calls.append(a) or function(*a, **k))
+    return calls
+
+
+def test_sequences_and_pairs_that_are_alike_are_asked_once_for_their_worst_sets(monkeypatch):
+    members = ((ZERO, T, 2 * T),) * 2
+    rows = PolynomialRows(LINE, 9 * T, members, np.array([[1, 1, 2, 2], [1, 2, 1, 2]]))
+    signs = counted(monkeypatch, roots, "where_sign")
+    cells = counted(monkeypatch, deltas._Search, "cells")
+    pairs = np.array([[0, 3], [1, 2], [3, 0], [0, 3]])
+    found = worst_sets(rows, pairs, (1, 1), Limits())
+    assert len(signs) == 2 * 2  # from 1 to 2 and from 2 to 1, by sequence
+    assert len(cells) == 4
+    assert list(found.sides) == [(ZERO, ZERO), (2 * T, T), (4 * T, 2 * T)]
+
+
+def test_no_set_is_asked_after_one_that_loses_too_much_for_all_values(monkeypatch):
+    rows = PolynomialRows(LINE, 9 * T, ((ZERO, T),), np.array([[1]]))
+    sets = WorstSets(rows, (1, 1), ((ZERO, ZERO), (2 * T, T), (4 * T, 2 * T)))
+    asked = counted(monkeypatch, roots, "where_above")
+    assert sets.where_above(0).is_everything
+    assert len(asked) == 2
+
+
+def test_ratios_of_two_sequences_are_compared_once_for_all_pairs(monkeypatch):
+    members = (ZERO, T, 2 * T), (ZERO, T + 1, 3 * T), (ZERO, T, 5 * T), (ZERO,)
+    index = np.array([[1, 2, 2], [1, 2, 2], [1, 1, 2], [0, 0, 0]])  # the last one is impossible
+    rows = PolynomialRows(LINE, 99 * T, members, index)
+    asked = counted(monkeypatch, roots, "roots_between")
+    found = list(growing_sets(rows, np.array([[0, 1], [0, 2], [1, 0]]), Limits()))
+    n_sides, n_ratios, n_shared = 4 * 3, 4 * 3, 2
+    assert len(asked) == n_sides + n_ratios - n_shared
+    different = {tuple(tuple(side.coeffs()) for side in each) for each in found}
+    assert len(found) == len(different)
 
 
 def test_all_tangents_of_a_parabola_are_pieces_in_any_order():

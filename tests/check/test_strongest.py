@@ -376,3 +376,12 @@ compute m for p in (3/4, 1): epsilon(2 * p - 3/2)
     assert pieces == [("(3/4, 5/6)", "ln((5 - p - 4*p^2)/(2*p^2))"), ("[5/6, 1)", "0")]
     (alone,) = check_text(model.replace(" for p in (3/4, 1)", ""), "-D", "p=4/5")["results"]
     assert alone["value"]["exact"] == "ln(41/32)"
+
+
+def test_the_floor_of_pairs_is_what_they_lose_at_that_epsilon():
+    rows = scaled_rows(12)
+    pairs = np.array([[i, j] for i in range(12) for j in range(i)])
+    two = *LINE.polynomials(2), 1
+    for delta, n_most in ((fmpq(10, 13), 0), (fmpq(99, 130), 2)):  # 12/13 - 2/13 is lost
+        question = by_delta(two, LINE.polynomials(delta), rows)
+        assert bool(n_most) <= len(strongest_pairs(rows, pairs, question, Limits())) <= n_most

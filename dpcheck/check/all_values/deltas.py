@@ -66,7 +66,7 @@ def worst_sets(
     search = _Search(rows, growth)
     different, which = np.unique(rows.index, axis=1, return_inverse=True)
     ends = which.reshape(-1)[np.concatenate([pairs, pairs[:, ::-1]])]
-    found: dict[object, Sides] = {(): (ZERO, ZERO)}
+    found: dict[object, Sides] = {((), ()): (ZERO, ZERO)}
     keys = distinct(ends[:, 0] * different.shape[1] + ends[:, 1])
     for k, (i, j) in enumerate(divmod(key, different.shape[1]) for key in keys.tolist()):
         limits.check_time(f"the worst sets of {k} pairs")
