@@ -214,7 +214,9 @@ def _tight(
     reason = reason if least_epsilon.exact == "inf" else ""
     more, is_known = "", complete is not None
     if complete is None and isinstance(against, TableEvidence):
-        more = f" (seen in the first {max(_lengths(against))} outputs; more may need more)"
+        n = max(_lengths(against))
+        outputs = "output" if n == 1 else f"{n} outputs"
+        more = f" (seen in the first {outputs}; more may need more)"
     elif complete is None:
         least_delta = None
     known = is_known, is_known

@@ -444,7 +444,7 @@ def _proved(
         if bound is not None:
             break
     else:
-        return None, (), "no way to move the noise bounds it", ()
+        return None, (), "no way to move the noise that is tried bounds it", ()
     most = Beside("at most", _amount(bound))
     weights = tuple(alignment.arena.drawing.table.weights.by_unit.values())
     return bound, (most, *map(Beside, _shifts(alignment))), "", weights
