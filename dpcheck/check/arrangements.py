@@ -142,9 +142,11 @@ def decide_composition(
     seen = [
         with_fields(_seen_in(chain, first, pairs, limits), selected=selected) for chain, _ in runs
     ]
+    times = [each for _, each in runs]
+    if outcome := _shown_alone(claim, seen, times):
+        return outcome
     evidence = [complete_evidence(each) for each in seen]
     parts = [None if each is None else losses_of_all(each) for each in evidence]
-    times = [each for _, each in runs]
     known_parts = [part for part in parts if part is not None]
     if len(known_parts) < len(parts):
         if isinstance(claim, EventClaim) and isinstance(quantity_of(claim), _OF_EVENTS):
@@ -152,7 +154,9 @@ def decide_composition(
         return verdicts.Outcome(verdicts.Undecided(ENDLESS_PART), seen[0].coverage())
     together = list(zip(*known_parts, strict=True))
     if all(is_short(list(zip(each, times, strict=True))) for each in dict.fromkeys(together)):
-        outcome = _outcome(claim, _composed(together, times, limits), seen[0])
+        is_long = any(each is not None and each.tells_in_the_long_run for each in evidence)
+        known = with_fields(_composed(together, times, limits), tells_in_the_long_run=is_long)
+        outcome = _outcome(claim, known, seen[0])
     else:
         outcome = decide_by_bounds(claim, Composition(together, times, seen[0]))
     promises = _promises(claim, [ComposedEvidence(part) for part in known_parts], times)
@@ -195,18 +199,25 @@ class _Endless:
         return _composed(together, self.times, self.seen[0].limits)
 
 
-def _decide_endless(claim: EventClaim, parts: _Endless) -> verdicts.Outcome:
-    """Decide a claim about parts without known losses, by their first outputs.
+def _shown_alone(
+    claim: claims.Claim, seen: Sequence[SeenPairs], times: Sequence[int]
+) -> verdicts.Outcome | None:
+    """Decide a claim about ratios by one part alone, if its ratios grow without end.
 
-    A part whose ratios grow without end does that for all parts together: others may show anything.
+    They do for all parts together: others may show anything.
     """
-    quantity = quantity_of(claim)
-    if isinstance(quantity, claims.TightEpsilon) and quantity.delta == 0:
-        for k, seen in enumerate(parts.seen):
-            if parts.known[k] is None and endless_prefixes(seen).growth(seen.limits) is not None:
-                outcome = decide_endless(claim, seen)
-                alone = verdicts.Beside(f"run {1 + sum(parts.times[:k])} alone shows it")
-                return with_fields(outcome, beside=(*outcome.beside, alone))
+    if not isinstance(claim, EventClaim) or not claims.is_pure(claim):
+        return None
+    for k, part in enumerate(seen):
+        if not part.are_finite and endless_prefixes(part).growth(part.limits) is not None:
+            outcome = decide_endless(claim, part)
+            alone = verdicts.Beside(f"run {1 + sum(times[:k])} alone shows it")
+            return with_fields(outcome, beside=(*outcome.beside, alone))
+    return None
+
+
+def _decide_endless(claim: EventClaim, parts: _Endless) -> verdicts.Outcome:
+    """Decide a claim about parts without known losses, by their first outputs."""
     prefixes = doubled(1, MAX_OUTPUTS, partial(parts.cut, shows_state=False))
     with_state = partial(parts.cut, shows_state=True)
     outcome = decide_by_prefixes(claim, parts.seen[0], prefixes, with_state)
@@ -249,6 +260,7 @@ class ComposedEvidence:
     """What the losses of all pairs say about events."""
 
     pairs: Sequence[LossDistribution]
+    tells_in_the_long_run: bool = False
 
     @cached_property
     def different(self) -> list[tuple[int, LossDistribution]]:

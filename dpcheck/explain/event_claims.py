@@ -56,6 +56,8 @@ from dpcheck.records import replace
 
 ONE_SIDED = "outputs possible on one side only"
 """Why ε is infinite where the outputs of runs are finitely many."""
+IN_THE_LONG_RUN = "outputs tell both sides apart in the long run"
+"""Why it is where they go on without end."""
 _LISTED = 4
 """Sequences of the worst pair that are listed where no rule says which they are."""
 
@@ -211,7 +213,8 @@ def _tight(
     evidence = against if complete is None else complete
     least_epsilon = quantity_amount(tight_epsilon(evidence, delta).value)
     least_delta: Amount | None = quantity_amount(tight_delta(evidence, epsilon).value)
-    reason = reason if least_epsilon.exact == "inf" else ""
+    if evidence.tells_in_the_long_run:
+        reason = IN_THE_LONG_RUN
     more, is_known = "", complete is not None
     if complete is None and isinstance(against, TableEvidence):
         n = max(_lengths(against))

@@ -496,7 +496,7 @@ def test_a_violation_whose_outputs_are_too_many_to_explain_is_told():
 mechanism m {
   input s in {true, false}
   adjacent all
-  while true { b ~ bernoulli(if s then 1/3 else 1/4) output b }
+  while true { b ~ bernoulli(if s then 1/3 else 1/4) output b  g ~ bernoulli(1/1000) if g { stop } }
 }
 check m: dp(1, 1/2)
 """

@@ -47,6 +47,13 @@ mechanism parts(third = 1/3) {
   output f
   while true { y ~ bernoulli(if x then p else if f then 1/3 else third)  output y }
 }
+mechanism half(there = p, other = 1/3) {
+  input x in {true, false}
+  adjacent all
+  f ~ bernoulli(if x then 1/2 else 1/3)
+  output f
+  while true { y ~ bernoulli(if !f then 1/5 else if x then there else other)  output y }
+}
 """
 
 
@@ -75,6 +82,19 @@ def sets_of(result):
         ("coin(right = 1/3, first = p, second = 1 - p): dp(ln 2)", "(0, 1/3) (1/3, 1)"),
         ("coin(right = 1/3, first = p, second = 1 - p): dp(ln(2)/2)", "(0, 1)"),
         ("coin(right = 1/3, first = p, second = 0): dp(ln 9)", "(0, 1)"),
+        ("coin: delta(ln 2) <= 1/2", "(0, 1/2) (1/2, 1)"),
+        ("coin: delta(ln 2) < 1", "(0, 1/2) (1/2, 1)"),
+        ("coin: dp(ln(2)/2, 99/100)", "(0, 1/2) (1/2, 1)"),
+        ("coin: epsilon(1/2) < inf", "(0, 1/2) (1/2, 1)"),
+        ("coin: delta(0) = 0", "(0, 1/2) (1/2, 1)"),
+        ("coin(left = p^2): delta(ln 2) <= p", "(0, 0.618) (0.618, 1)"),
+        ("coin(left = 1/(1 + exp(-eps)), right = 2/3): dp(eps, 1/2)", "(0, ln(2)) (ln(2), inf)"),
+        ("half: dp(0, 1/6)", "(0, 1/3) (1/3, 1)"),
+        ("half: dp(0, 1/2)", ""),
+        ("half: delta(0) < 1/2", "(0, 1/3) (1/3, 1)"),
+        ("half for p in [1/3, 1/3]: delta(0) = 1/6", ""),
+        ("half: epsilon(1/4) <= ln 2", "(0, 1/3) (1/3, 1)"),
+        ("parts(third = 2/3): delta(0) = 1", "[1/3, 1/3] [2/3, 2/3]"),
         (
             "coin(left = p * (1 - p), right = 2/9, first = p, second = 1/5): epsilon = ln(5/3)",
             "(0, 1/3) (1/3, 1)",
@@ -119,6 +139,15 @@ def test_a_claim_about_outputs_without_end_fails_for_exactly_these_values(claim,
             ["(0, 0.618034): inf", "{0.618034}: ln((2*p + 3)/2)", "(0.618034, 1): inf"],
         ),
         ("parts(third = 2/3): epsilon", ["(0, 1): inf"]),
+        ("coin: delta(ln 2)", ["(0, 1/2): 1", "{1/2}: 0", "(1/2, 1): 1"]),
+        ("parts(third = 2/3): delta(0)",
+            ["(0, 1/3): 1", "{1/3}: 1/2", "(1/3, 2/3): 1", "{2/3}: 1/2", "(2/3, 1): 1"]),
+        ("half: delta(0)", ["(0, 1/3): 1/2", "{1/3}: 1/6", "(1/3, 1): 1/2"]),
+        (
+            "coin(left = p^2, first = p^3): delta(0)",
+            ["(0, 0.618034): 1", "{0.618034}: (3 - 4*p)/2", "(0.618034, 1): 1"],
+        ),
+        ("half: epsilon(1/4)", ["(0, 1/3): inf", "{1/3}: 0", "(1/3, 1): inf"]),
         ("waits: epsilon", ["(0, 1/2): ln((1 - p)/p)", "[1/2, 1): ln(p/(1 - p))"]),
         ("waits: delta(ln 2)", ["(0, 1/3): 1 - 3*p", "[1/3, 2/3): 0", "[2/3, 1): 3*p - 2"]),
     ],

@@ -280,19 +280,8 @@ _Part = tuple[Region, Callable[[Line], str]]
 
 def _value(quantity: Quantity, setting: Setting) -> Outcome:
     """Return a quantity as pieces: for which values it is which function."""
-    if isinstance(quantity, PathProbability | Expectation):
-        value = one_number(quantity, setting)
-        line = line_of_claim(setting, [value])
-        is_one = not isinstance(value, ExpNumber)
-        text = (lambda _: bound_amount(value).exact) if is_one else methodcaller("text", value)
-        parts: list[_Part] = [(everywhere(True, line.low, line.high), text)]
-        seen = Failing(line, parts[0][0], *looked_at(quantity, setting))
-    else:
-        assert isinstance(quantity, TightEpsilon | TightDelta), "other quantities are refused"
-        events = all_events(setting)
-        line = events.line
-        parts = _parts(quantity, events)
-        seen = events.failing(everywhere(True, line.low, line.high))
+    parts, seen = _all_parts(quantity, setting)
+    line = seen.line
     asked, single = setting.asked(line), _single_values(setting, line)
     outcomes = {value: setting.at(value) for value in single}
     undecided = [each for each in outcomes.values() if isinstance(each.verdict, Undecided)]
@@ -318,6 +307,27 @@ def _value(quantity: Quantity, setting: Setting) -> Outcome:
     return Outcome(shown, seen.coverage, seen.vacuity, all_values=known)
 
 
+def _all_parts(quantity: Quantity, setting: Setting) -> tuple[list[_Part], Failing]:
+    """Return a quantity as pieces on the whole line, with what was looked at."""
+    if isinstance(quantity, PathProbability | Expectation):
+        value = one_number(quantity, setting)
+        line = line_of_claim(setting, [value])
+        is_one = not isinstance(value, ExpNumber)
+        text = (lambda _: bound_amount(value).exact) if is_one else methodcaller("text", value)
+        whole = everywhere(True, line.low, line.high)
+        return [(whole, text)], Failing(line, whole, *looked_at(quantity, setting))
+    assert isinstance(quantity, TightEpsilon | TightDelta), "other quantities are refused"
+    known = all_events(setting)
+    parts = [
+        piece
+        for region, events in known
+        for part, text in _parts(quantity, events)
+        for piece in _with_points(joined(and_, [region, part]), text)
+    ]
+    first = known[0][1]
+    return parts, first.failing(everywhere(True, first.line.low, first.line.high))
+
+
 def _parts(quantity: TightEpsilon | TightDelta, events: Events) -> list[_Part]:
     """Return ε or δ as pieces."""
     line, limits = events.line, events.limits
@@ -329,7 +339,7 @@ def _parts(quantity: TightEpsilon | TightDelta, events: Events) -> list[_Part]:
             parts: list[_Part] = [(infinite, lambda _: "inf")]
             for region, (p, _, d) in pieces:
                 text = methodcaller("logarithm_text", p, d)
-                parts += _with_points(joined(and_, [region, finite]), text)
+                parts.append((joined(and_, [region, finite]), text))
             return parts
         case TightDelta(epsilon=epsilon):
             factor, root = growth_of(epsilon)

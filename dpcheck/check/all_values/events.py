@@ -29,7 +29,13 @@ from dpcheck.check.all_values.strongest import (
     by_epsilon,
     strongest_pairs,
 )
-from dpcheck.check.all_values.tables import PairsTable, pairs_table, tables_of_prefixes
+from dpcheck.check.all_values.tables import (
+    PairsTable,
+    pairs_table,
+    singular_parts_of,
+    tables_of_prefixes,
+)
+from dpcheck.check.evidence.singular import SingularPart
 from dpcheck.check.evidence.steady_ratios import INSTEAD
 from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
 from dpcheck.check.quantities.privacy import as_comparison
@@ -47,7 +53,7 @@ from dpcheck.exact.roots import (
     where_sign,
     without,
 )
-from dpcheck.limits import too_large
+from dpcheck.limits import Limits, too_large
 from dpcheck.logic.claims import (
     PrivacyClaim,
     QuantityClaim,
@@ -67,25 +73,13 @@ ENDLESS: Final = (
 class Events:
     """The pairs of a claim about sequences of outputs, with their rows as polynomials."""
 
-    def __init__(
-        self, setting: Setting, seen: SeenPairs, known: PairsTable, line: Line | None = None
-    ) -> None:
+    def __init__(self, setting: Setting, seen: SeenPairs, known: PairsTable, line: Line) -> None:
         """Make the rows, on a line on which they and the numbers of the claim are rational."""
         self.setting, self.seen, self.limits = setting, seen, setting.limits
         self.pairs = known.pairs
-        self.line = _line_of_tables(setting, [known]) if line is None else line
+        self.line = line
         self.rows: PolynomialRows = polynomial_rows(known.table, self.line, self.limits)
-        self.steady: Region = self._where_0(known.changes)
-
-    def _where_0(self, numbers: Iterable[Number]) -> Region:
-        """Return where all of some numbers are 0."""
-        found = everywhere(True, self.line.low, self.line.high)
-        for number in numbers:
-            self.limits.check_time("before the values at which no output changes a ratio")
-            found = joined(and_, [found, self.line.where(number, (0,))])
-            if found.is_empty:
-                break
-        return found
+        self.steady: Region = _where_0(known.changes, self.line, self.limits)
 
     def failing(self, region: Region) -> Failing:
         """Return a region with what was looked at."""
@@ -179,13 +173,64 @@ class Events:
                     yield members[i], members[j]
 
 
-def all_events(setting: Setting) -> Events:
-    """Return all that is seen of pairs; raises `LimitReached` if that is not one list of events."""
+def all_events(setting: Setting) -> list[tuple[Region, Events]]:
+    """Return all that is seen of pairs, and for which values that is so.
+
+    Raises `LimitReached` where it is no list of events.
+    """
     seen = seen_pairs(setting.truths.chain, setting.selected, setting.limits)
-    known = pairs_table(seen, is_pure=is_pure(setting.claim))
-    if known is None:
+    found = _known_events(setting, seen)
+    if not found:
         raise too_large(*ENDLESS)
-    return Events(setting, seen, known)
+    return found
+
+
+def _known_events(setting: Setting, seen: SeenPairs) -> list[tuple[Region, Events]]:
+    """Return all that is seen of pairs, for which values; nothing where it is no list of events.
+
+    At values at which some parts are steady, what is seen is another list.
+    """
+    about_ratios = is_pure(setting.claim)
+    parts = singular_parts_of(seen, is_pure=about_ratios)
+    line = line_of_claim(setting, [x for part in parts for x in part.changes])
+    tables: dict[frozenset[SingularPart], PairsTable] = {}
+    for steady, _ in _where_steady(parts, line, setting):
+        table = pairs_table(seen, is_pure=about_ratios, steady=steady)
+        if table is None:
+            return []
+        tables[steady] = table
+    line = _line_of_tables(setting, list(tables.values()))
+    return [
+        (region, Events(setting, seen, tables[steady], line))
+        for steady, region in _where_steady(parts, line, setting)
+    ]
+
+
+def _where_steady(
+    parts: Sequence[SingularPart], line: Line, setting: Setting
+) -> list[tuple[frozenset[SingularPart], Region]]:
+    """Return sets of parts, and at which values that are asked they are the steady ones."""
+    found = {frozenset[SingularPart](): everywhere(True, line.low, line.high)}
+    for part in parts:
+        here = _where_0(part.changes, line, setting.limits)
+        if not joined(and_, [here, setting.asked(line)]).is_empty:
+            found = {
+                known | more: joined(and_, [region, at])
+                for known, region in found.items()
+                for more, at in ((set[SingularPart](), complement(here)), ({part}, here))
+            }
+    return [(known, region) for known, region in found.items() if not region.is_empty]
+
+
+def _where_0(numbers: Iterable[Number], line: Line, limits: Limits) -> Region:
+    """Return where all of some numbers are 0."""
+    found = everywhere(True, line.low, line.high)
+    for number in numbers:
+        limits.check_time("before the values at which no output changes a ratio")
+        found = joined(and_, [found, line.where(number, (0,))])
+        if found.is_empty:
+            break
+    return found
 
 
 def failing_events(claim: PrivacyClaim | QuantityClaim, setting: Setting) -> Failing:
@@ -193,10 +238,10 @@ def failing_events(claim: PrivacyClaim | QuantityClaim, setting: Setting) -> Fai
     compared = as_comparison(claim)
     assert isinstance(compared, QuantityClaim), "it is compared with a bound"
     seen = seen_pairs(setting.truths.chain, setting.selected, setting.limits)
-    known = pairs_table(seen, is_pure=is_pure(claim))
-    if known is not None:
-        events = Events(setting, seen, known)
-        return events.failing(complement(_where_holds(compared, events)))
+    known = _known_events(setting, seen)
+    if known:
+        parts = [without(region, [_where_holds(compared, each)]) for region, each in known]
+        return known[0][1].failing(joined(or_, parts))
     failing: Failing | None = None
     for tables in tables_of_prefixes(seen):
         line = _line_of_tables(setting, tables)

@@ -2,14 +2,16 @@
 
 They list the sequences where these are finitely many. Of outputs without end they have, for claims
 about ratios, one sequence for each ratio (`steady_ratios`), of p against q whatever its weight; for
-others, one for each loss of a pair, as prefixes that are merged at all values show it. Where these
-do not merge, two tables have what the first outputs show, and with the state after them: at each
-value ε and δ lie between those of both (see `merged_prefixes`).
+others, one for each loss of a pair, as prefixes that are merged at all values show it. Where
+outputs tell all in the long run, they may not do so at single values, which have tables of their
+own (`singular`). Where prefixes do not merge, two tables have what the first outputs show, and with
+the state after them: at each value ε and δ lie between those of both (see `merged_prefixes`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import partial
 
 import numpy as np
@@ -19,6 +21,7 @@ from dpcheck.chain.weights.rows import indptr_of
 from dpcheck.check.evidence.growth import Sides
 from dpcheck.check.evidence.merged_prefixes import MergedPrefixes
 from dpcheck.check.evidence.sequences import SequenceTable, sequence_table
+from dpcheck.check.evidence.singular import SingularPart
 from dpcheck.check.quantities.seen_pairs import SeenPairs, endless_prefixes
 from dpcheck.exact import Number
 from dpcheck.exact.linear import common_row
@@ -41,10 +44,13 @@ class PairsTable:
     changes: tuple[Number, ...] = ()
 
 
-def pairs_table(seen: SeenPairs, *, is_pure: bool) -> PairsTable | None:
+def pairs_table(
+    seen: SeenPairs, *, is_pure: bool, steady: AbstractSet[SingularPart] = frozenset()
+) -> PairsTable | None:
     """Return the table of pairs; it `is_pure` if it is asked about ratios alone.
 
-    None where prefixes of outputs without end do not merge for all values.
+    None where prefixes of outputs without end do not merge for all values. `steady` are parts which
+    have no cycle that changes a ratio at the values that the table is for.
     """
     if seen.are_finite:
         table = sequence_table(seen.chain, seen.sources, limits=seen.limits)
@@ -52,10 +58,17 @@ def pairs_table(seen: SeenPairs, *, is_pure: bool) -> PairsTable | None:
         return PairsTable(table, seen.pairs)
     prefixes = endless_prefixes(seen)
     if not is_pure:
-        graph = prefixes.complete(seen.limits)
+        graph = prefixes.complete(seen.limits, steady)
         return None if graph is None else _of_losses(graph)
-    steady = prefixes.steady(seen.limits)
-    return None if steady is None else PairsTable(*_by_number([steady.sides]), steady.changes)
+    found = prefixes.steady(seen.limits)
+    return None if found is None else PairsTable(*_by_number([found.sides]), found.changes)
+
+
+def singular_parts_of(seen: SeenPairs, *, is_pure: bool) -> tuple[SingularPart, ...]:
+    """Return the parts of which a table depends on whether they are `steady`."""
+    if is_pure or seen.are_finite:
+        return ()
+    return endless_prefixes(seen).singular(seen.limits) or ()
 
 
 def tables_of_prefixes(seen: SeenPairs) -> Iterator[tuple[PairsTable, PairsTable]]:

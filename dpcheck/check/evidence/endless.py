@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
+
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.chain.sets import distinct
 from dpcheck.check.evidence.directions import Directions
 from dpcheck.check.evidence.futures import futures_of
 from dpcheck.check.evidence.growth import GrowingRatio, growing_ratio
-from dpcheck.check.evidence.merged_prefixes import MergedPrefixes, merged
+from dpcheck.check.evidence.merged_prefixes import NO_PARTS, MergedPrefixes, Parts, merged
+from dpcheck.check.evidence.singular import SingularPart, singular_parts
 from dpcheck.check.evidence.steady_ratios import SteadyRatios, steady_ratios
 from dpcheck.exact import ExpPolynomial, Whole
 from dpcheck.limits import LimitReached, Limits
@@ -36,7 +39,8 @@ class EndlessPrefixes:
         self._directions = Directions(futures_of(chain, distinct(pairs), limits))
         self._roots = [self._directions.of_states(s, t) for s, t in pairs.tolist()]
         self._growth: list[GrowingRatio | None] = []
-        self._graphs: dict[tuple[int | None, bool, int], MergedPrefixes | None] = {}
+        self._singular: list[tuple[SingularPart, ...] | None] = []
+        self._graphs: dict[tuple[int | None, bool, int, Parts], MergedPrefixes | None] = {}
 
     def growth(self, limits: Limits) -> GrowingRatio | None:
         """Return outputs that can be repeated and make a ratio grow, if directions are few."""
@@ -46,13 +50,31 @@ class EndlessPrefixes:
             self._growth.append(found)
         return self._growth[0]
 
-    def complete(self, limits: Limits) -> MergedPrefixes | None:
+    def complete(
+        self, limits: Limits, steady: AbstractSet[SingularPart] = frozenset()
+    ) -> MergedPrefixes | None:
         """Return the graph of all prefixes; None where it is not finite, or too large.
 
-        There is none either for choices of an analyst on a cycle: strategies are not finite.
+        There is none either for choices of an analyst on a cycle: strategies are not finite. No
+        cycle of `steady` parts changes a ratio at the values that the graph is asked for.
         """
-        found = self.words(limits)
+        parts = self.singular(limits)
+        if parts is None or (parts and self._is_chosen):
+            return None
+        told = {side: [p.directions for p in parts if (p in steady) == side] for side in (0, 1)}
+        kinds = Parts(*(frozenset().union(*told[side]) for side in (0, 1)))
+        found = self._graph(None, limits, shows_state=False, parts=kinds)
         return None if found is not None and found.steps and self._is_chosen else found
+
+    def singular(self, limits: Limits) -> tuple[SingularPart, ...] | None:
+        """Return the parts in which outputs tell all in the long run.
+
+        None where directions are many, or ratios change in a part that is left.
+        """
+        if not self._singular:
+            are_few = self._are_few(limits)
+            self._singular.append(singular_parts(self._directions) if are_few else None)
+        return self._singular[0]
 
     def steady(self, limits: Limits) -> SteadyRatios | None:
         """Return the ratios where none grows, and at which values of a parameter that is so.
@@ -80,14 +102,17 @@ class EndlessPrefixes:
         return self._graph(depth, limits, shows_state=shows_state)
 
     def _graph(
-        self, depth: int | None, limits: Limits, *, shows_state: bool
+        self, depth: int | None, limits: Limits, *, shows_state: bool, parts: Parts = NO_PARTS
     ) -> MergedPrefixes | None:
         some = replace(limits, max_states=limits.max_states // SHARE_OF_STATES)
-        key = depth, shows_state, some.max_states
+        key = depth, shows_state, some.max_states, parts
         if key not in self._graphs:
             try:
                 self._graphs[key] = merged(
-                    self._directions, self._pairs, some, depth=depth, shows_cut=shows_state
+                    *(self._directions, self._pairs, some),
+                    depth=depth,
+                    shows_cut=shows_state,
+                    parts=parts,
                 )
             except LimitReached as reached:
                 if reached.limit.kind != "states":

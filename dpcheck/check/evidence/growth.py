@@ -162,6 +162,15 @@ class DirectionGraph:
                     if ratio_of(longer) != ratio_of(there[child]):
                         yield child, there[child], longer
 
+    def changes(self, there: dict[int, Way]) -> tuple[exact.Number, ...]:
+        """Return numbers that are all 0 exactly where no cycle of a component changes a ratio.
+
+        there: the ways along a tree of the component.
+        """
+        found = self.disagreeing(there)
+        numbers = (exact.subtract(ratio_of(one), ratio_of(other)) for _, one, other in found)
+        return tuple(dict.fromkeys(numbers))
+
     def tree(self, root: int) -> dict[int, Way]:
         """Return the fewest outputs from a direction to each of its component."""
         found: dict[int, Way] = {root: ((), (1, 1))}

@@ -8,10 +8,15 @@ from functools import cmp_to_key
 from heapq import nlargest
 
 from dpcheck.check.evidence import futures
-from dpcheck.check.evidence.merged_prefixes import UNSEEN, Masses, MergedPrefixes
+from dpcheck.check.evidence.merged_prefixes import (
+    IN_THE_LONG_RUN,
+    UNSEEN,
+    Masses,
+    MergedPrefixes,
+)
 from dpcheck.check.values import event_text
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
-from dpcheck.check.values.verdicts import OutputSequence
+from dpcheck.check.values.verdicts import OutputSequence, Phrase
 from dpcheck.exact import Number, Whole, compare, divide, excess_sign, multiply, number, subtract
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass, field
@@ -19,6 +24,7 @@ from dpcheck.records import dataclass, field
 Wanted = Callable[[Whole, Whole], bool]
 Better = Callable[[EventGap, EventGap], bool]
 by_size = cmp_to_key(compare)
+SEEN_IN_THE_LONG_RUN = Phrase.of("what is seen on one side only, in the long run")
 _MANY = 10**18
 """So many sequences are not counted for people."""
 _TURNS = 64
@@ -34,6 +40,11 @@ class MergedEvidence:
     graph: MergedPrefixes
     output_text: Callable[[int], str]
     limits: Limits = field(default_factory=Limits)
+
+    @property
+    def tells_in_the_long_run(self) -> bool:
+        """Return whether some of its events are shown by no finite number of outputs."""
+        return self.graph.tells_in_the_long_run
 
     def worst_ratio(self) -> EventGap | None:
         """Return the event of all sequences with the largest ratio, where it is likeliest.
@@ -61,6 +72,8 @@ class MergedEvidence:
         event = self._event(wanted_of(gap, factor), is_forward=gap.is_forward)
         root = self.graph.roots[gap.pair]
         runs = self._heavy_runs(root, event, is_forward=gap.is_forward)
+        if gap.q == 0 and self.tells_in_the_long_run:
+            return event_text.EventText(SEEN_IN_THE_LONG_RUN, runs)
         n_sequences = self._n_sequences(event, root)
         if n_sequences is None or n_sequences > event_text.MAX_LISTED:
             n_told = n_sequences if (n_sequences or 0) < _MANY else None
@@ -74,7 +87,7 @@ class MergedEvidence:
         found = [0] * len(self.graph.edges)
         for node in self.graph.order.tolist():
             row = self.graph.edges[node]
-            if any(label == UNSEEN for label, _, _ in row):
+            if any(label in (UNSEEN, IN_THE_LONG_RUN) for label, _, _ in row):
                 return None
             found[node] = (node in event) + sum(found[child] for _, _, child in row)
         return found[root]
@@ -134,7 +147,7 @@ class MergedEvidence:
                     continue
                 scale, edges = self.graph.one_output(node)
                 for label, factor, child in edges:
-                    if reaching[child]:
+                    if reaching[child] and label != IN_THE_LONG_RUN:
                         below = multiply(weight, number(factor, scale))
                         following.append(((*shown, label), below, child))
             if not following or (len(found) >= event_text.N_RUNS and self.graph.steps):

@@ -18,7 +18,9 @@ Where outputs go on without end, the graph may have cycles, and is exact if it i
 component that is left is replaced by its exits: f solves linear equations there, and prefixes stay
 in it with probability 0. In one that is not left, p/q of the prefixes is a martingale under Q that
 visits all nodes of the component for ever, and a bounded martingale converges: it is constant,
-every way to go on has the loss that the node has, and the node is a leaf.
+every way to go on has the loss that the node has, and the node is a leaf. Where the graph is not
+finite for ever growing p/q, parts that are never left may be `singular`: there what follows a node
+is told apart in the long run, and it leads to what one side alone shows, and what the other does.
 
 Where it is not finite, sequences are cut after a number of outputs: a prefix of that length is a
 leaf with the weights of μ and ν, for all sequences that begin with it. Nodes are then told apart by
@@ -49,8 +51,21 @@ Scaled = tuple[Whole, Whole, Whole]
 Masses = list[tuple[Number, Number]]
 UNSEEN = -3
 """The label of what is no output: a state that is shown, or the way out of a cycle."""
+IN_THE_LONG_RUN = -4
+"""The label of an event that is seen by no finite number of outputs (see `singular`)."""
 _MAX_ELIMINATED = 400
 """Nodes on one cycle: their equations are solved exactly in about a second."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Directions that are never left: whose cycles change ratios (`singular`), or do not."""
+
+    singular: frozenset[int] = frozenset()
+    steady: frozenset[int] = frozenset()
+
+
+NO_PARTS = Parts()
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +91,11 @@ class MergedPrefixes:
     def leaf_nodes(self) -> list[tuple[int, Whole, Whole]]:
         """The leaves as (node, p, q)."""
         return [(n, *leaf) for n, leaf in enumerate(self.leaves) if leaf is not None]
+
+    @cached_property
+    def tells_in_the_long_run(self) -> bool:
+        """Whether some events are seen in the long run only."""
+        return any(label == IN_THE_LONG_RUN for row in self.edges for label, _, _ in row)
 
     def one_output(self, node: int) -> tuple[Whole, list[Edge]]:
         """Return the scale and the edges of a node, each of one output."""
@@ -160,12 +180,13 @@ def merged(
     *,
     depth: int | None = None,
     shows_cut: bool = False,
+    parts: Parts = NO_PARTS,
 ) -> MergedPrefixes | None:
     """Return the graph for pairs [n_pairs, 2] of states, None where its cycles are too large.
 
     Raises `LimitReached` where there are too many nodes, as surely where they are not finite.
     """
-    builder = _Builder(directions, limits, depth, shows_cut=shows_cut)
+    builder = _Builder(directions, limits, depth, parts, shows_cut=shows_cut)
     roots = [
         builder.node(directions.of_states(first, second), 1, 1, 0)[0]
         for first, second in pairs.tolist()
@@ -204,11 +225,18 @@ class _Builder:
     """
 
     def __init__(
-        self, directions: Directions, limits: Limits, depth: int | None, *, shows_cut: bool
+        self,
+        directions: Directions,
+        limits: Limits,
+        depth: int | None,
+        parts: Parts,
+        *,
+        shows_cut: bool,
     ) -> None:
         self.directions = directions
         self.limits = limits
         self.depth = depth
+        self.parts = parts
         self.shows_cut = shows_cut
         self.numbers: dict[tuple[int, Whole, Whole, int], int] = {}
         self.found: list[tuple[int, Whole, Whole, int]] = []
@@ -223,7 +251,8 @@ class _Builder:
         if direction == EQUAL:
             return self._leaf(p, q), 1
         mu, nu = self.directions.masses[direction]
-        if level == self.depth and not self.shows_cut:
+        is_cut = level == self.depth and not self.shows_cut
+        if is_cut or direction in self.parts.steady:
             return self._scaled_leaf(p * mu, q * nu)
         return self._known(direction, p, q, level, (p * mu, q * nu)), 1
 
@@ -263,6 +292,8 @@ class _Builder:
             direction, p, q, level = self.found[node]
             if self.leaves[node] is None and level == self.depth:
                 self._show_states(node, direction, p, q)
+            elif direction in self.parts.singular:
+                self._tell_apart(node, *self.masses[node])
             elif self.leaves[node] is None:
                 self._expand(node, direction, p, q, level if self.depth is None else level + 1)
             node += 1
@@ -290,6 +321,11 @@ class _Builder:
         for s in {**mu, **nu}:
             leaf, divisor = self._scaled_leaf(p * mu.get(s, 0), q * nu.get(s, 0))
             self.edges[node].append((UNSEEN, divisor, leaf))
+
+    def _tell_apart(self, node: int, p: Whole, q: Whole) -> None:
+        """Fill in the edges of a node to the events that one side alone shows in the long run."""
+        edges = (p, self._leaf(1, 0)), (q, self._leaf(0, 1))
+        self.edges[node] = [(IN_THE_LONG_RUN, mass, leaf) for mass, leaf in edges]
 
     def leave_cycles(self) -> bool:
         """Replace edges along cycles by those that leave them; False if some are too many."""

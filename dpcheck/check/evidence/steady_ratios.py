@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 
 from dpcheck.check.evidence.directions import EQUAL, Directions
 from dpcheck.check.evidence.growth import DirectionGraph, Sides, ratio_of
-from dpcheck.exact import Number, as_fraction_parts, divide, multiply, number, subtract
+from dpcheck.exact import Number, as_fraction_parts, divide, multiply, number
 from dpcheck.limits import Limits, too_large
 from dpcheck.records import dataclass
 
@@ -77,8 +77,7 @@ def _potentials(graph: DirectionGraph) -> tuple[dict[int, Number], tuple[Number,
         if node not in potentials:
             there = graph.tree(node)
             potentials |= {n: ratio_of(way) for n, way in there.items()}
-            for _, one, other in graph.disagreeing(there):
-                changes[subtract(ratio_of(one), ratio_of(other))] = None
+            changes |= dict.fromkeys(graph.changes(there))
     return potentials, tuple(changes)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -38,6 +39,7 @@ class TableEvidence:
     rows: PairedRows
     output_text: Callable[[int], str]
     limits: Limits = field(default_factory=Limits)
+    tells_in_the_long_run: ClassVar = False
 
     def worst_ratio(self) -> EventGap | None:
         """Return (p, q) of an event with the largest p/q over all pairs and directions.

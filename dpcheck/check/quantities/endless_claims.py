@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -102,17 +103,40 @@ def violating_prefixes(claim: EventClaim, seen: SeenPairs) -> tuple[Evidence, De
     return None
 
 
+def finite_evidence(claim: EventClaim, seen: SeenPairs) -> tuple[Evidence, Decision] | None:
+    """Return evidence about first outputs that violates a claim, None where there is none.
+
+    Few of them; more where all that is known beside them is what is seen in the long run.
+    """
+    short = violating_prefixes(claim, seen)
+    if short is not None or not endless_prefixes(seen).singular(seen.limits):
+        return short
+    return _longer_evidence(claim, seen)
+
+
+def _longer_evidence(claim: EventClaim, seen: SeenPairs) -> tuple[Evidence, Decision] | None:
+    """Return evidence about more and more first outputs that violates a claim."""
+    for _, evidence in _prefixes(seen):
+        decision = decide_event_claim(claim, evidence, seen, is_complete=False)
+        if decision.verdict is not None:
+            return evidence, decision
+    return None
+
+
 def evidence_of_prefixes(claim: EventClaim, seen: SeenPairs) -> Evidence:
-    """Return evidence by which a claim is violated: it is known to be, and not by few outputs.
+    """Return evidence by which a claim is violated: it is known to be.
 
     Raises `LimitReached` where less is allowed than it took to find that out.
     """
+    short = violating_prefixes(claim, seen)
+    if short is not None:
+        return short[0]
     growth, bound = endless_prefixes(seen).growth(seen.limits), asked_bound(claim)
     if growth is not None and isinstance(bound, Budget):
         return WordEvidence.beyond(bound, growth, seen)
-    for _, evidence in _prefixes(seen):
-        if decide_event_claim(claim, evidence, seen, is_complete=False).verdict is not None:
-            return evidence
+    longer = _longer_evidence(claim, seen)
+    if longer is not None:
+        return longer[0]
     raise LimitReached(Limit("size", unit="the outputs that violate the claim are too many"))
 
 
@@ -125,6 +149,7 @@ class WordEvidence:
 
     gap: EventGap
     event: event_text.EventText
+    tells_in_the_long_run: ClassVar = False
 
     @staticmethod
     def beyond(epsilon: Budget, growth: GrowingRatio, seen: SeenPairs) -> WordEvidence:

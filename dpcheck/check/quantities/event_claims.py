@@ -5,12 +5,17 @@ from __future__ import annotations
 from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.check.evidence.table_evidence import TableEvidence, n_listed
 from dpcheck.check.quantities import privacy
-from dpcheck.check.quantities.seen_pairs import SeenPairs, complete_evidence, seen_pairs
+from dpcheck.check.quantities.seen_pairs import (
+    SeenPairs,
+    complete_evidence,
+    endless_prefixes,
+    seen_pairs,
+)
 from dpcheck.check.quantities.tight import Evidence
 from dpcheck.check.values import verdicts
 from dpcheck.exact import TooLarge
 from dpcheck.limits import LimitReached, Limits
-from dpcheck.logic.claims import PrivacyClaim
+from dpcheck.logic.claims import PrivacyClaim, is_pure
 from dpcheck.records import replace
 
 SURE = verdicts.Vacuity(
@@ -23,7 +28,7 @@ def decide_on_sequences(
 ) -> verdicts.Outcome:
     """Return the outcome of an event-level claim about the pairs with an end in selected[n]."""
     seen = seen_pairs(chain, selected, limits)
-    evidence = complete_evidence(seen)
+    evidence = None if _grows(claim, seen) else complete_evidence(seen)
     if evidence is None:
         from dpcheck.check.quantities.endless_claims import decide_endless
 
@@ -31,9 +36,9 @@ def decide_on_sequences(
     decision = privacy.decide_event_claim(claim, evidence, seen)
     if isinstance(decision.verdict, verdicts.Violated) and not seen.are_finite:
         # A few outputs are easier to follow than all that merged prefixes stand for.
-        from dpcheck.check.quantities.endless_claims import violating_prefixes
+        from dpcheck.check.quantities.endless_claims import finite_evidence
 
-        short = violating_prefixes(claim, seen)
+        short = finite_evidence(claim, seen)
         decision = decision if short is None else replace(decision, verdict=short[1].verdict)
     assert decision.verdict is not None, "complete evidence decides"
     return verdicts.Outcome(
@@ -44,6 +49,13 @@ def decide_on_sequences(
         (*_closest(claim, seen, decision, evidence), *why_infinite(seen, decision, evidence)),
         strategy=_strategy(decision, evidence),
     )
+
+
+def _grows(claim: privacy.EventClaim, seen: SeenPairs) -> bool:
+    """Return whether a claim is about ratios, and outputs make one grow beyond all bounds."""
+    if seen.are_finite or not is_pure(claim):
+        return False
+    return endless_prefixes(seen).growth(seen.limits) is not None
 
 
 def why_infinite(
@@ -61,6 +73,8 @@ def why_infinite(
     if isinstance(evidence, TableEvidence):
         (outputs, _, _), *_ = evidence.event_text(shown.gap, shown.factor).runs
         told = "output " * (len(outputs.outputs) == 1), outputs, " is ", there
+    elif evidence.tells_in_the_long_run:
+        told = ("what is seen in the long run is ", there)
     return (verdicts.Beside(verdicts.Phrase.of(*told)),)
 
 
@@ -111,12 +125,12 @@ def evidence_against(
     complete = complete_evidence(seen)
     if complete is not None and seen.are_finite:
         return seen, complete
-    from dpcheck.check.quantities.endless_claims import evidence_of_prefixes, violating_prefixes
+    from dpcheck.check.quantities.endless_claims import evidence_of_prefixes, finite_evidence
 
-    short = violating_prefixes(claim, seen)
-    if short is not None:
-        return seen, short[0]
-    return seen, evidence_of_prefixes(claim, seen) if complete is None else complete
+    if complete is None or _grows(claim, seen):
+        return seen, evidence_of_prefixes(claim, seen)
+    short = finite_evidence(claim, seen)
+    return seen, complete if short is None else short[0]
 
 
 def _vacuity(evidence: Evidence, n_pairs: int) -> tuple[verdicts.Vacuity, ...]:

@@ -30,6 +30,10 @@ Least = exact.Epsilon | exact.Number | exact.Excess | None
 class Evidence(Protocol):
     """What is known of the output sequences of some pairs of neighbors."""
 
+    @property
+    def tells_in_the_long_run(self) -> bool:
+        """Return whether some of its events are shown by no finite number of outputs."""
+
     def worst_ratio(self) -> EventGap | None:
         """Return an event with the largest ratio; None where all pairs have equal rows."""
 
