@@ -13,7 +13,7 @@ Invariant: the numerators of a row sum to its denominator.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -99,6 +99,8 @@ class Chain:
     lumped: states that stand for infinitely many, which remember numbers beyond a window: no
     probability at one of these differs from that at the state by more than the number given.
     orders: the orders of such states as far as they are known, with their gaps.
+    alike_but_shown: states [n_alike] each that show numbers as far out as orders have such ones,
+    and differ in nothing else.
     `with_one_end` is the same chain before its sinks were split into copies that remember inputs
     (for formulas that read them); states that are no sinks have the same numbers in both.
     """
@@ -121,6 +123,7 @@ class Chain:
     alike: IntArray | None = None
     lumped: Mapping[int, Number] = field(default_factory=dict)
     orders: Callable[[], Mapping[int, tuple[Order, tuple[Gap, ...]]]] = dict
+    alike_but_shown: Callable[[], Sequence[IntArray]] = tuple
     with_one_end: Chain | None = None
 
     @property

@@ -117,7 +117,12 @@ def explored_of(given: Given, found: Runs) -> Explored:
 
         orders = known = Orders(found.seen.shown, found.flow, tails)
         lumped = lumped_states(found.seen.shown, known, tails)
-        chain = replace(chain, lumped=lumped, orders=lambda: known.placed)
+        chain = replace(
+            chain,
+            lumped=lumped,
+            orders=lambda: known.placed,
+            alike_but_shown=lambda: known.alike_but_shown,
+        )
     return Explored(
         chain,
         given.table,

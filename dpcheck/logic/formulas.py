@@ -167,6 +167,20 @@ def outermost_numbers(node: object) -> Iterator[Private | ProbabilityIs]:
             yield from outermost_numbers(getattr(node, each.name))
 
 
+def outermost_atoms(node: object) -> Iterator[Atom]:
+    """Yield the atoms of a formula that stand in no P or D."""
+    if isinstance(node, Atom):
+        yield node
+    elif isinstance(node, tuple):
+        for part in node:
+            yield from outermost_atoms(part)
+    elif hasattr(node, "__dataclass_fields__") and not isinstance(
+        node, Span | Private | ProbabilityIs
+    ):
+        for each in fields(node):  # type: ignore[arg-type]
+            yield from outermost_atoms(getattr(node, each.name))
+
+
 def is_nested(node: object) -> bool:
     """Return whether a P or D stands in a formula, or in some of a tuple of formulas."""
     return any(True for _ in outermost_numbers(node))

@@ -439,3 +439,79 @@ compute m at x = 0: P=? [ X D{0} [ X output = true ] ]
 """
     assert values_of(text, "clamped -20..20") == ["1/3"]
     assert values_of(text, "unbounded") == ["1/3"]
+
+
+class WriterOfShown(Writer):
+    """Writes a program that shows numbers that it kept, and formulas that read them."""
+
+    def program(self, policy):
+        pick, n = self.pick, self.pick((1, 2))
+        sign, other = pick((">=", ">", "<=", "<")), pick(("1/8", "1/27"))
+        shows = pick(
+            (
+                f"if v {sign} t {{ output top }} else {{ output bot }}",
+                f"if v {sign} t {{ output top output v stop }} else {{ output bot }}",
+                f"if v {sign} t {{ t := v output top }} else {{ output bot }}",
+                f"if v {sign} t {{ output v stop }} else {{ output bot }}",
+            )
+        )
+        at = " & ".join(f"q[{i}] = {pick('01')}" for i in range(1, n + 1))
+        claims = [self.path(pick((1, 1, 2))) for _ in range(2)]
+        asked = "\n".join(f"compute m at {at}: P=? [ {claim} ]" for claim in claims)
+        return f"""
+mechanism m {{
+  input q[1..{n}] in 0..1
+  adjacent linf(q, q') <= 1
+  t ~ geometric({pick(("0", "q[1]"))}, {pick(("1/8", "1/16"))}) {policy}
+  output go
+  v ~ geometric(0, 1/8) {policy}
+  for i in 1..{n} {{ v ~ geometric(q[i], {other}) {policy} {shows} }}
+  output {pick(("t", "t", "if t > 0 then t else 0", "clamp(t, -1, 2)", "(t, 1)"))}
+}}
+{asked}
+"""
+
+    def path(self, depth):
+        shown = self.pick(("top", "bot", "(output > 1)", "(output = 1)", "(output <= -2 | top)"))
+        if depth == 0:
+            return f"{self.pick(('X', 'F', 'X X'))} {shown}"
+        inner, other = self.formula(depth - 1), self.pick(("top", "bot", "go", "true"))
+        return self.pick(
+            (f"X ({other} & {inner})", f"F ({other} & {inner})", f"F ({shown} & {inner})")
+        )
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_formulas_about_numbers_that_are_shown_later_are_those_of_clamped_noise(seed):
+    writer = WriterOfShown(seed).program("POLICY")
+    found = values_of(writer, "unbounded")
+    near = values_of(writer, "clamped -11..11")
+    pairs = zip(found, near, strict=True)
+    assert all(isclose(Fraction(a), Fraction(b), abs_tol=1e-6) for a, b in pairs)
+
+
+SHOWN_LATER = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  t ~ geometric(x, 1/2) unbounded
+  output go
+  v ~ geometric(x, 1/3) unbounded
+  if v > t { output top } else { output bot }
+  output t
+}
+check m: P=1 [ X D{ln 3} [ X top ] ]
+refute m: P=1 [ X D{ln 2} [ X top ] ]
+compute m at x = 1: P=? [ X (go & P>=1/2 [ F output > 9 ]) ]
+compute m at x = 1: P=? [ X (go & P>=1/2 [ F output > 25 ]) ]
+compute m at x = 1: P=? [ X (go & P>=1/2 [ F output > 12 ]) ]
+compute m at x = 1: P=? [ X (go & P>=1/2 [ F output > 3 ]) ]
+"""
+
+
+def test_what_is_claimed_of_a_number_that_is_shown_later_is_known_where_claims_change():
+    """P(t > n) is (2/3) 2^-n for x = 1, and n is in the window of the claim before."""
+    results = check_text(SHOWN_LATER)["results"]
+    assert [each["verdict"] for each in results[:2]] == ["holds", "violated"]
+    values = [each["value"]["exact"] for each in results[2:]]
+    assert values == [str(Fraction(2, 3) / 2**n) for n in (9, 25, 12, 3)]

@@ -22,7 +22,7 @@ the other way round below negations; a formula is known where both truths are al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Final, assert_never
 
@@ -474,22 +474,30 @@ class Truths:
         return known[key].at(gaps)
 
     def _are_settled(self, path: f.PathFormula) -> bool:
-        """Return whether the formulas inside of a path are alike for all gaps of numbers."""
+        """Return whether the formulas inside of a path are alike for all gaps of numbers.
+
+        And for all numbers that are shown beyond the cuts.
+        """
         known = self._settled.get(id(path))
         if known is None:
             inner = [self.bounds_everywhere(each) for each in f.outermost_numbers(path)]
             everywhere = [each.surely for each in inner]
+            atoms = [self.chain.labelling[each.key] for each in f.outermost_atoms(path)]
             placed = self.chain.orders()
             orders = {id(order): order.states for order, _ in placed.values()}
-            is_settled = not inner or (
-                all(each.are_known for each in inner)
-                and self.chain.lumped.keys() <= placed.keys()
-                and all(
-                    (truth[s] == truth[s[0]]).all() for truth in everywhere for s in orders.values()
-                )
+            is_settled = all(each.are_known for each in inner)
+            is_settled &= not inner or (
+                self.chain.lumped.keys() <= placed.keys()
+                and _are_alike(everywhere, orders.values())
             )
+            is_settled &= _are_alike([*everywhere, *atoms], self.chain.alike_but_shown())
             known = self._settled[id(path)] = path, is_settled
         return known[1]
+
+
+def _are_alike(truths: Sequence[BoolArray], classes: Iterable[IntArray]) -> bool:
+    """Return whether each of some truths [n_states] is one in every class [n_alike] of states."""
+    return all((truth[s] == truth[s[0]]).all() for s in classes for truth in truths)
 
 
 def _paired(

@@ -207,7 +207,7 @@ def far_alike(codes: IntArray, tails: Tails | None) -> tuple[IntArray, BoolArray
         code if code >= FIRST_ARRIVAL else tails.table.value(code)
         for code in distinct_codes.tolist()
     ]
-    ends = [_with_ends(value, tails) for value in values]
+    ends = [with_ends(value, (tails.window.low, tails.window.high)) for value in values]
     least: dict[Hashable, int] = {}
     for end, code in zip(ends, distinct_codes.tolist(), strict=True):
         least.setdefault(end, code)
@@ -230,16 +230,16 @@ def _is_vague(value: Value) -> bool:
             return False
 
 
-def _with_ends(value: Value, tails: Tails) -> Hashable:
-    """Return what is left of a value where all numbers beyond one end are alike."""
-    window = tails.window
+def with_ends(value: Value, ends: tuple[int, int]) -> Hashable:
+    """Return what is left of a value where all numbers beyond one of two ends are alike."""
+    low, high = ends
     match value:
         case Beyond(is_above=is_above):
             return Beyond(is_above, 0)
-        case int() if not isinstance(value, bool) and not window.low <= value <= window.high:
-            return Beyond(value > window.high, 0)
+        case int() if not isinstance(value, bool) and not low <= value <= high:
+            return Beyond(value > high, 0)
         case ArrayValue(items=items) | (tuple() as items):
-            return tuple(_with_ends(item, tails) for item in items)
+            return tuple(with_ends(item, ends) for item in items)
         case _:
             return value_key(value)
 

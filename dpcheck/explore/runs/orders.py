@@ -16,13 +16,16 @@ alike, are an *order*.
 
 Where numbers are moved, z + x, cuts are as far from what numbers meet as a draw next to one, a draw
 next to that, and so on may be. Two numbers are apart by more than their order says then, so that no
-such law is known of two beyond one cut. None of that is so for numbers that are still
-shown, and are known in a wider window then.
+such law is known of two beyond one cut.
+
+A number that is shown later is known then: it adds no draw. But what is claimed of it must be alike
+for all numbers beyond the cut; what follows does not read it. States after outputs that differ in
+which of these numbers they show are *alike but for what they show*.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property, cmp_to_key, partial
 from itertools import chain, pairwise
 from math import prod
@@ -34,7 +37,8 @@ from dpcheck.chain.chain import Gap, IntArray, Order
 from dpcheck.chain.sets import distinct_rows
 from dpcheck.exact import Number, compare, multiply
 from dpcheck.explore.runs.liveness import END, Flow, draws_of, to_come
-from dpcheck.explore.runs.program_points import Cut
+from dpcheck.explore.runs.lock_step import with_ends
+from dpcheck.explore.runs.program_points import SHOWN, Cut
 from dpcheck.explore.runs.raw_graph import Discovered
 from dpcheck.explore.tails.laws import Levels
 from dpcheck.explore.tails.tails import Tails, TailState, Window, state_column
@@ -62,6 +66,7 @@ class Orders:
         """Keep the states after outputs."""
         self.tails = tails
         self._groups = range(len(tails.wide.groups))
+        self._shown = shown_states
         self._going_on = [(p, states) for (_, p), states in shown_states.items() if p != END]
         self._flow = flow
         self._n_states = sum(len(states.numbers) for _, states in self._going_on)
@@ -79,6 +84,30 @@ class Orders:
                 and self._n_free[group] <= self.n_unmet
             }
             found.update(_orders(states, known, self.tails))
+        return found
+
+    @cached_property
+    def alike_but_shown(self) -> list[IntArray]:
+        """States that differ in which numbers beyond the cuts they show, [n_alike] each."""
+        revealing = set(self.tails.wide.revealing.values())
+        if not revealing:
+            return []
+        window, n_free = self.tails.window, max(self._n_free[group] for group in revealing)
+        ends = window.low + n_free, window.high - n_free
+        found: list[IntArray] = []
+        for states in self._shown.values():
+            known = {
+                group: _beyond(states, self.tails, group, (), n)
+                for group, n in enumerate(self._n_free)
+                if state_column(group) in states.columns
+            }
+            shown = _shown_alike(states.columns[SHOWN], ends, self.tails)
+            columns = {**_ordered(states, known, self.tails), SHOWN: shown}
+            _, of_row = distinct_rows([*columns.values(), np.zeros_like(states.numbers)])
+            order = np.argsort(of_row, kind="stable")
+            starts = marked(np.diff(of_row[order], prepend=-1))
+            members = np.split(states.numbers[order], starts[1:])
+            found += [each for each in members if len(each) > 1]
         return found
 
     @property
@@ -169,10 +198,8 @@ class Orders:
 def _products_to_come(flow: Flow, tails: Tails, group: int) -> list[tuple[Number, ...]]:
     """Return for each node all products of ratios of draws that follow, 1 first, [n_nodes].
 
-    None where these are too many, or numbers are shown or drawn from anything else.
+    None where these are too many, or numbers are drawn from anything else.
     """
-    if group in tails.wide.revealing.values():
-        return [()] * len(flow.nodes)
     draws = draws_of(flow, tails, group)
     drawn_from = {k: tuple(alternatives(node.distribution)) for k, node in draws.items()}
 
@@ -188,6 +215,17 @@ def _products_to_come(flow: Flow, tails: Tails, group: int) -> list[tuple[Number
     products = to_come(flow, draws, one, drawn, frozenset.union)
     key = cmp_to_key(compare)
     return [tuple(sorted(each or (), key=key, reverse=True)) for each in products]
+
+
+def _shown_alike(codes: IntArray, ends: tuple[int, int], tails: Tails) -> IntArray:
+    """Return numbers [n_codes], equal where codes show the same but for numbers beyond ends."""
+    distinct_codes, of_row = np.unique(codes, return_inverse=True)
+    known: dict[Hashable, int] = {}
+    alike = [
+        known.setdefault(with_ends(tails.table.value(code), ends), len(known))
+        for code in distinct_codes.tolist()
+    ]
+    return np.array(alike, np.int64)[of_row]
 
 
 @dataclass(frozen=True, eq=False)
