@@ -166,7 +166,7 @@ class _Game:
             self.settled[alike.key] = last.draws
         left = zip(before, self.settled[alike.key], strict=True)
         narrowed = [draw._replace(low=less.low, high=less.high) for draw, less in left]
-        draws = tuple(draw.within(self.ways.span) for draw in narrowed)
+        draws = tuple(draw.within(self.ways.far) for draw in narrowed)
         return way.then(self.ways.way(replace(way.state, draws=draws), before, node.span))
 
     def _after_a_round(self, start: State) -> State | None:

@@ -146,6 +146,11 @@ class Ways:
         self.within = dict(case.within)
         self.streams = {c for one in mechanism.inputs if one.is_stream for c in one.cells}
         self.span = max([1, *(max(-low, high) for low, high in self.ranges.values())])
+        inputs = self.ranges.keys()
+        self.adds_inputs = any(
+            not isinstance(node, program.Sample) and inputs & set(reads(node))
+            for node in mechanism.nodes
+        )
         self.drawing, self.unsettled = drawing, unsettled
         self.is_still = False
 
@@ -167,6 +172,16 @@ class Ways:
             for name, value in kept.items()
         }
         return State(node, renumbered, tuple(draws[draw] for draw in order), left), tuple(order)
+
+    @property
+    def far(self) -> int:
+        """How far noise is moved at most where several numbers may give way to each other.
+
+        Noise around an input that went down by `span` is best moved from there to at most as far
+        up: that is by `span` from the center of its own run, and by twice as much where the input
+        is added to noise that has no center.
+        """
+        return 2 * self.span if self.adds_inputs else self.span
 
     # --- moves -----------------------------------------------------------------------------
 
@@ -364,7 +379,7 @@ class Ways:
         }
         return [
             self.way(State(node, known, left, state.left), state.draws, span, outcome)
-            for left in answers(state.draws, needs, kept, self.span, self.ratios.rates)
+            for left in answers(state.draws, needs, kept, self.far, self.ratios.rates)
         ]
 
     def way(self, state: State, before: Sequence[Draw], span: Span, outcome: str = "") -> Way:

@@ -169,3 +169,35 @@ dist one_of(c) = if c then geometric(0, 1/2) unbounded else geometric(2, 1/4) un
             f"exists(j in 0..1 : {x} {op} j)",
             "b",
         )
+
+
+def sums_with_noise(seed):
+    """Return a mechanism that compares inputs to which noise was added, some of it one-sided."""
+    choices = random.Random(seed)
+    one, n = choices.choice, choices.randint(2, 3)
+    relation = one(["linf(q, q') <= 1"] * 2 + ["l1(q, q') <= 1", "l1(q, q') <= 2"])
+    if choices.random() < 0.3:
+        relation = f"forall(i in 1..{n} : 0 <= q'[i] - q[i] <= 1)"
+    lines = []
+    for i in range(1, n + 1):
+        positive = "geometric_positive(1/2)"
+        law = one([positive, positive, "geometric(0, 1/2)", f"geometric(q[{i}], 1/4)"])
+        center = f"{one(['', '', '-'])}q[{i}]"
+        lines += [f"z ~ {law} unbounded", f"v[{i}] := {center} + {one('z' * 9 + '1')}"]
+    x, y = (f"v[{choices.randint(1, n)}]" for _ in range(2))
+    best = "best := 1  for i in 2..N { if v[i] > v[best] { best := i } }  output best"
+    shown = [
+        *["output argmax(v)"] * 2,
+        f"output {x} >= {y}",
+        f"output argmin(v)  output {x} > {one('01')}",
+        f"if {x} > {y} {{ output top }} else {{ output {y} < {one(['0', x])} }}",
+        best.replace("N", str(n)),
+    ]
+    body = "\n  ".join([*lines, one(shown)])
+    return f"""
+mechanism m {{
+  input q[1..{n}] in integers
+  adjacent {relation}
+  var v[1..{n}] := 0
+  {body}
+}}"""

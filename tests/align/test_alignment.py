@@ -32,7 +32,7 @@ from dpcheck.pipeline.claims.everywhere import NOTHING, Seen, _Search, decided_e
 from dpcheck.records import replace
 from dpcheck.resolve import resolve_model
 from dpcheck.source import SourceText
-from tests.align.programs import NOISY_ARGMAX, RandomProgram
+from tests.align.programs import NOISY_ARGMAX, RandomProgram, sums_with_noise
 from tests.align.resolved import mechanism
 from tests.checking import check_text, error_codes, verdicts
 
@@ -301,6 +301,47 @@ def test_no_window_of_a_random_program_loses_more_than_is_proved(seed, is_settle
             return  # windows read less, and see silent rounds
         assert least is not None, program.text
         assert compare_epsilon(least, most) <= 0, program.text
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_window_loses_more_than_is_proved_where_noise_is_added_to_inputs(seed):
+    target = mechanism(sums_with_noise(seed))
+    try:
+        most = bound(target)
+    except Unreadable:
+        return
+    if most is None:
+        return
+    for size in [Size(1, -1, 1), Size(1, 0, 1, 2)]:
+        try:
+            least = window_epsilon(target, size)
+        except MistakesFound:
+            return  # windows read less
+        assert least is not None, target.span.source.text
+        assert compare_epsilon(least, most) <= 0, target.span.source.text
+
+
+@pytest.mark.parametrize("noise", ["geometric_positive(1/2)", "geometric(0, 1/2)"])
+@pytest.mark.parametrize(
+    ("relation", "cost"),
+    [("linf(q, q') <= 1", 2), ("forall(i in 1..K : 0 <= q'[i] - q[i] <= 1)", 1)],
+)
+@pytest.mark.parametrize("k", [2, 4])
+def test_noise_added_to_inputs_moves_as_far_as_two_of_them_differ(noise, relation, cost, k):
+    """Only the noise of the winner is moved, and up: one-sided noise cannot be moved down."""
+    target = mechanism(f"""
+mechanism m {{
+  input q[1..{k}] in integers
+  adjacent {relation.replace("K", str(k))}
+  var v[1..{k}] := 0
+  for i in 1..{k} {{ z ~ {noise} unbounded  v[i] := q[i] + z }}
+  output argmax(v)
+}}""")
+    assert bound(target) == Budget.ln(2) * cost
+    least = window_epsilon(target, Size(1, -1, 1) if k < 4 else Size(1, 0, 1))
+    assert compare_epsilon(least, bound(target)) <= 0
+    if k == 2 and "positive" in noise:
+        assert compare_epsilon(least, bound(target)) == 0
 
 
 @pytest.mark.parametrize("relation", ["0 <= q'[i] - q[i] <= 1", "-1 <= q'[i] - q[i] <= 0"])
