@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import inf
+from typing import cast
 
 from dpcheck.align.arena import Arena, Option
 from dpcheck.align.ways import Cost, Step, plus
@@ -27,11 +28,14 @@ class Alignment:
     """The shifts chosen, and what they cost at most from each state.
 
     answers[state][move] is the option chosen, where the state's cost is finite (None if not).
+    dearest[state] is the cheapest option of the move that made its cost grow, None for a move
+    without any: where costs have no end, they lead there.
     """
 
     arena: Arena
     costs: list[Cost | None]
     answers: list[list[Option]]
+    dearest: dict[int, Option | None]
 
     @property
     def cost(self) -> Cost | None:
@@ -69,7 +73,8 @@ def aligned(arena: Arena, limits: Limits) -> Alignment:
     values = [0.0] * len(arena.moves)
     costs: list[Cost] = [()] * len(arena.moves)
     rates = arena.ratios.rates
-    dearest = max(
+    dearest: dict[int, Option | None] = {}
+    greatest = max(
         (price(o.cost, rates) for moves in arena.moves for move in moves for o in move), default=0.0
     )
     for part in _parts(arena):
@@ -81,13 +86,16 @@ def aligned(arena: Arena, limits: Limits) -> Alignment:
             for o in move
             if o.target not in members and values[o.target] < inf
         )
-        most = max(leaving, default=0.0) + len(part) * dearest + 1.0
+        most = max(leaving, default=0.0) + len(part) * greatest + 1.0
         changed = True
         while changed:
             limits.check_time("an alignment is being looked for")
             changed = False
             for state in part:
-                value, cost = _value(arena, state, values, costs)
+                value, cost, worst = _value(arena, state, values, costs)
+                is_ours = worst is not None and worst.target in members
+                if value > values[state] + TOLERANCE and not (value == inf and is_ours):
+                    dearest[state] = worst
                 if value > most:
                     value = inf
                 if value > values[state] + TOLERANCE:
@@ -97,20 +105,22 @@ def aligned(arena: Arena, limits: Limits) -> Alignment:
         for moves, value in zip(arena.moves, values, strict=True)
     ]
     known = [cost if value < inf else None for cost, value in zip(costs, values, strict=True)]
-    return Alignment(arena, known, answers)
+    return Alignment(arena, known, answers, dearest)
 
 
-def _value(arena: Arena, state: int, values: list[float], costs: list[Cost]) -> tuple[float, Cost]:
-    """Return what a state costs, given what others do."""
-    worst = 0.0
-    cost: Cost = ()
+def _value(
+    arena: Arena, state: int, values: list[float], costs: list[Cost]
+) -> tuple[float, Cost, Option | None]:
+    """Return what a state costs, given what others do, and the option that is paid, if any."""
+    worst, cost = 0.0, cast("Cost", ())
+    paid: Option | None = None
     for move in arena.moves[state]:
         best = min(move, key=lambda o: _price(o, arena, values), default=None)
         value = inf if best is None else _price(best, arena, values)
         if value > worst:
-            worst = value
+            worst, paid = value, best
             cost = () if best is None or value == inf else plus(best.cost, costs[best.target])
-    return worst, cost
+    return worst, cost, paid
 
 
 def _price(option: Option, arena: Arena, values: list[float]) -> float:

@@ -37,7 +37,7 @@ from dpcheck.cli.signals import interrupt_work
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.limits import Limit, LimitReached, RunLimits, with_deep_stack
 from dpcheck.records import dataclass, replace
-from dpcheck.report.answers import Reading, Started
+from dpcheck.report.answers import Known, Reading, Started
 from dpcheck.report.characters import visible
 from dpcheck.report.live import work_text
 from dpcheck.report.told import ToldMistake, told
@@ -125,7 +125,7 @@ def in_order(
             held[number].append(event)
             while held[current]:
                 first = held[current].pop(0)
-                if isinstance(first, Reading | Started):
+                if isinstance(first, Reading | Started | Known):
                     at = work_text(first)
                 yield current, first
                 current += isinstance(first, Over)
@@ -258,7 +258,7 @@ class _Watched(Generic[T]):
         now = time.monotonic()
         if now >= self._end:
             limit = Limit("run time", self._limits.total_timeout or 0)
-        elif found:
+        elif any(not isinstance(event, Known) for event in found):
             self._last, self._wait = now, FIRST_WAIT
             return
         elif now >= self._late:

@@ -17,7 +17,16 @@ from dpcheck.pipeline.questions import answered, asked_of
 from dpcheck.pipeline.sources.files import model_paths
 from dpcheck.pipeline.sources.imports import Closure
 from dpcheck.records import dataclass, replace
-from dpcheck.report.answers import Answer, Crash, Decided, Event, FileDone, Reading, Started
+from dpcheck.report.answers import (
+    Answer,
+    Crash,
+    Decided,
+    Event,
+    FileDone,
+    Known,
+    Reading,
+    Started,
+)
 from dpcheck.report.overview import Overview
 from dpcheck.resolve import ResolvedCheck
 from dpcheck.source import SourceText, Span
@@ -103,7 +112,7 @@ def _of_file(
                 results = []
                 for event in answered(check, asked_of(check), explorations, asked.options.limits):
                     yield event
-                    if not isinstance(event, Started | Decided):
+                    if not isinstance(event, Started | Known | Decided):
                         results.append(event)
             answers.update((quantity, each) for each in results if isinstance(each, Answer))
         declared = _declared(closure.file.model, name) if asked.target is None else None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import starmap
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, assert_never, cast
 
 from dpcheck.check.values.measures import ClaimRejected
 from dpcheck.check.values.verdicts import Amount, Coverage, Outcome, Phrase, Undecided, Violated
@@ -28,7 +28,16 @@ from dpcheck.pipeline.claims.outcomes import (
 )
 from dpcheck.pipeline.evidence.witnesses import Heading, everywhere, lacking, witnessed
 from dpcheck.records import dataclass, field, replace
-from dpcheck.report.answers import Answer, Asked, Crash, Decided, Started, region_of
+from dpcheck.report.answers import (
+    Answer,
+    Asked,
+    Crash,
+    Decided,
+    Known,
+    Started,
+    ended_by,
+    region_of,
+)
 from dpcheck.report.coverage import covered_by
 from dpcheck.resolve import ResolvedCheck
 
@@ -62,8 +71,8 @@ def answered(
     allowed: RunLimits,
     detail: Detail | None = None,
     heading: Heading | None = None,
-) -> Iterator[Started | Decided | Answer | Mistake | Crash]:
-    """Yield that work on a claim starts, then its answer, or the mistakes or bug it ran into.
+) -> Iterator[Started | Known | Decided | Answer | Mistake | Crash]:
+    """Yield that work on a claim starts, what is known, then its answer, or mistakes or a bug.
 
     A claim that is violated and should not be is explained in as much detail as asked, if it is.
     With a heading the answer has a witness. Its verdict is told before that work begins, and stands
@@ -72,7 +81,7 @@ def answered(
     yield Started(asked)
     work = _Work(check, asked, explorations, allowed.of_a_claim(), heading)
     try:
-        outcome, shown = work.outcome()
+        outcome, shown = yield from work.outcome()
     except MistakesFound as found:
         yield from _one_a_place(found.mistakes)
     except ClaimRejected as rejected:
@@ -108,7 +117,10 @@ def answer_alone(
 
 @dataclass
 class _Work:
-    """A claim that is being answered; `explored` is its chain once there is one, to be counted."""
+    """A claim that is being answered; `explored` is its chain once there is one, to be counted.
+
+    `known` is its outcome if a limit is reached.
+    """
 
     check: ResolvedCheck
     asked: Asked
@@ -117,8 +129,9 @@ class _Work:
     heading: Heading | None
     started: float = field(default_factory=time.monotonic)  # [s]
     explored: Explored | None = None
+    known: Outcome | None = None
 
-    def outcome(self) -> tuple[Outcome, Ready | None]:
+    def outcome(self) -> Generator[Known, None, tuple[Outcome, Ready | None]]:
         """Return the outcome, and the claim with the chain that its counterexample is about.
 
         No chain has infinitely many inputs. Raises what `answered` makes answers of.
@@ -126,9 +139,7 @@ class _Work:
         check, limits = self.check, self.limits
         limits.check_time("the work on this claim had not begun")
         if isinstance(check.target, Mechanism) and check.target.has_unbounded_inputs:
-            from dpcheck.pipeline.claims.everywhere import outcome_everywhere
-
-            return outcome_everywhere(check, limits)
+            return (yield from self.outcome_everywhere())
         try:
             check = self.explorations.closed(check, limits)
         except LimitReached as reached:
@@ -142,6 +153,18 @@ class _Work:
         self.explored = ready.explored
         return outcome_of(ready, limits)
 
+    def outcome_everywhere(self) -> Generator[Known, None, tuple[Outcome, Ready | None]]:
+        """Return the outcome for inputs that are all integers, and tell what is known before."""
+        from dpcheck.pipeline.claims.everywhere import outcomes_everywhere
+
+        work = outcomes_everywhere(self.check, self.limits)
+        while True:
+            try:
+                self.known = next(work)
+            except StopIteration as end:
+                return cast("tuple[Outcome, Ready | None]", end.value)
+            yield Known(self.asked, self.known)
+
     def answer(self, outcome: Outcome) -> Answer:
         """Return an outcome as an answer, with the sizes of the chain and the time it took."""
         sizes = None
@@ -153,14 +176,16 @@ class _Work:
         return self.asked.answered(outcome, sizes, time.monotonic() - self.started)
 
     def undecided(self, limit: LimitReached) -> Answer:
-        """Return that a limit was reached, without evidence."""
+        """Return that a limit was reached, without evidence, with what was known by then."""
         coverage = Coverage(0, 0)
         if self.explored is not None:
             coverage = Coverage(self.explored.sizes.n_initial, self.explored.sizes.n_pairs)
-        verdict = Undecided(limit.limit, Phrase.of(limit.progress))
+        outcome = Outcome(Undecided(limit.limit, Phrase.of(limit.progress)), coverage)
+        if self.known is not None:
+            outcome = ended_by(limit.limit, self.known)
         why = "the claim has no verdict"
         witness = lacking(self.check, self.heading, why)
-        return replace(self.answer(Outcome(verdict, coverage)), witness=witness)
+        return replace(self.answer(outcome), witness=witness)
 
 
 def _told(

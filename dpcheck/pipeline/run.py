@@ -36,6 +36,7 @@ from dpcheck.report.answers import (
     Event,
     FileDone,
     FileRead,
+    Known,
     Reading,
     Started,
 )
@@ -171,7 +172,7 @@ def known_events(
         return
     found: list[Event] = []
     for event in file_events(path, models, ()):
-        if not isinstance(event, Decided):
+        if not isinstance(event, Decided | Known):
             found.append(event)
         yield event
     if is_final(found):

@@ -23,9 +23,13 @@ def after_limit(told: Sequence[object], limit: Limit, seconds: float) -> tuple[a
     That is a claim or the reading of a file; at the end of the time of the run also what is left of
     the file. Empty where no file was looked at: there is nothing to go on with.
     """
+    last = told[-1] if told else None
 
     def undecided(asked: answers.Asked) -> answers.Answer:
-        return asked.answered(Outcome(Undecided(limit), Coverage(0, 0)), None, seconds)
+        outcome = Outcome(Undecided(limit), Coverage(0, 0))
+        if isinstance(last, answers.Known) and last.asked == asked:
+            outcome = answers.ended_by(limit, last.outcome)
+        return asked.answered(outcome, None, seconds)
 
     stopped = ReadingStopped
     return _after(
@@ -59,7 +63,7 @@ def _after(
     A claim that was decided keeps its verdict: what is lost is why, or its evidence. A file that
     was read before and cannot be read again has no more answers either.
     """
-    recent = since_last_file(told)
+    recent = [each for each in since_last_file(told) if not isinstance(each, answers.Known)]
     reading = next((event for event in recent if isinstance(event, answers.Reading)), None)
     if reading is None:
         return ()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from dpcheck import limits
 from dpcheck.check.values.verdicts import Amount, Outcome, Table, Undecided, Value
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.records import dataclass, field, fields
+from dpcheck.records import dataclass, field, fields, replace
 from dpcheck.source import Span
 
 if TYPE_CHECKING:
@@ -43,6 +43,12 @@ class Region:
 def region_of(span: Span) -> Region:
     """Return the region of a place in a text."""
     return Region(span.column, *span.source.position(span.end))
+
+
+def ended_by(limit: limits.Limit, known: Outcome) -> Outcome:
+    """Return that a limit ended the work on a claim of which this was known by then."""
+    assert isinstance(known.verdict, Undecided), "else the work was over"
+    return replace(known, verdict=replace(known.verdict, limit=limit))
 
 
 @dataclass(frozen=True)
@@ -194,6 +200,14 @@ class Started:
 
 
 @dataclass(frozen=True)
+class Known:
+    """What is known of a claim that is worked on: its outcome, should the work be stopped now."""
+
+    asked: Asked
+    outcome: Outcome
+
+
+@dataclass(frozen=True)
 class Decided:
     """A claim is decided; its answer follows as soon as it is explained, or has its evidence.
 
@@ -289,6 +303,7 @@ Event = (
     Reading
     | FileRead
     | Started
+    | Known
     | Decided
     | Answer
     | Mistake

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO, assert_never
 
+from dpcheck.check.values.verdicts import Undecided
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.records import dataclass, field
-from dpcheck.report import answers
+from dpcheck.report import answers, notation
 from dpcheck.report.characters import visible
 from dpcheck.report.drawing import draw_mistake
 from dpcheck.report.styled import Writer, line
@@ -37,7 +38,7 @@ class TextReport:
     def add(self, event: answers.Event) -> None:
         """Take in an event; an answer is written at once, mistakes when their file is done."""
         match event:
-            case answers.Reading() | answers.Started():
+            case answers.Reading() | answers.Started() | answers.Known():
                 self._show(event)
             case answers.FileRead():
                 self._begin_file(event)
@@ -71,7 +72,7 @@ class TextReport:
         self._file = self._lines = None
         self._waiting.clear()
 
-    def _show(self, event: answers.Reading | answers.Started) -> None:
+    def _show(self, event: answers.Reading | answers.Started | answers.Known) -> None:
         """Show what is worked on, on a terminal."""
         if self.progress is None:
             return
@@ -89,10 +90,14 @@ class TextReport:
             self._status.stop()
 
 
-def work_text(event: answers.Reading | answers.Started) -> str:
-    """Return what is worked on, in a line."""
+def work_text(event: answers.Reading | answers.Started | answers.Known) -> str:
+    """Return what is worked on, in a line, and what is known of it."""
     if isinstance(event, answers.Reading):
         return f"reading {event.file}"
     asked = event.asked
     at = "" if asked.at is None else f" at {asked.at}"
-    return f"{asked.file}:{asked.line}: {asked.kind} {asked.target}{at}: {asked.claim}"
+    claim = f"{asked.file}:{asked.line}: {asked.kind} {asked.target}{at}: {asked.claim}"
+    verdict = event.outcome.verdict if isinstance(event, answers.Known) else None
+    if not isinstance(verdict, Undecided):
+        return claim
+    return f"{claim}; {notation.phrase_text(verdict.progress)}"

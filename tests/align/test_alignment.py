@@ -28,7 +28,7 @@ from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic.claims import QuantityValue, TightEpsilon
 from dpcheck.model.values import SetValue
 from dpcheck.parse.parse import parse_model
-from dpcheck.pipeline.claims.everywhere import NOTHING, Seen, _Search, decided_everywhere
+from dpcheck.pipeline.claims.everywhere import NOTHING, Seen, _end_of, _Search, decided_everywhere
 from dpcheck.records import replace
 from dpcheck.resolve import resolve_model
 from dpcheck.source import SourceText
@@ -861,14 +861,14 @@ compute m: epsilon
         low = Budget.ln(3)
         return Seen(size, Outcome(Value(epsilon_amount(low), low), NOTHING), lambda: None)
 
-    amount = decided_everywhere(asked, decide_one, LIMITS).verdict.amount
+    amount = _end_of(decided_everywhere(asked, decide_one, LIMITS)).verdict.amount
     low, high = map(float, amount.enclosure)
     assert 1 < low <= 1.0987 < high
     with pytest.raises(LimitReached):  # nothing is known before the first window
-        decided_everywhere(asked, decide_one, LIMITS)
+        _end_of(decided_everywhere(asked, decide_one, LIMITS))
     parsed = parse_model(SourceText("main.dpm", text.replace("if z >= t { stop }", "stop")))
     (bounded,) = resolve_model(parsed.model).checks
-    amount = decided_everywhere(bounded, decide_one, LIMITS).verdict.amount
+    amount = _end_of(decided_everywhere(bounded, decide_one, LIMITS)).verdict.amount
     assert [round(float(end), 4) for end in amount.enclosure] == [0, 0.694]
 
 

@@ -6,15 +6,16 @@ which is an ordinary mechanism, bounds it from below. What both say decides a cl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from functools import cache, partial
 from math import prod
 from operator import and_
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar, cast
 
 from dpcheck.align.arena import arena, n_combinations
 from dpcheck.align.bound import Alignment, aligned
 from dpcheck.align.neighbors import Unreadable, differences
+from dpcheck.align.obstacles import obstacle_of
 from dpcheck.align.prices import bound_of, rates_of
 from dpcheck.align.windows import Row, Size, longer, round_of, window
 from dpcheck.check.all_values.decide import violated_within
@@ -46,13 +47,11 @@ from dpcheck.exact import (
     LogOf,
     Number,
     Param,
-    ParamBudget,
     compare_epsilon,
     divide,
     exact_text,
     growth_of,
     log,
-    param_text,
     subtract,
 )
 from dpcheck.exact.line import Line, line_of
@@ -65,6 +64,7 @@ from dpcheck.model.surface_text import one_line
 from dpcheck.model.values import Value as Chosen
 from dpcheck.model.values import value_text
 from dpcheck.pipeline.claims.explorations import Explorations
+from dpcheck.pipeline.claims.left_open import advice, amount_of, obstacle_text
 from dpcheck.pipeline.claims.outcomes import (
     Ready,
     asked_at,
@@ -106,6 +106,9 @@ FEW_STATES = 2_000
 NOTHING = Coverage(0, 0)
 
 
+Result = TypeVar("Result")
+
+
 class Worst(NamedTuple):
     """The neighbors of a window that lose most, and how much; None is infinite."""
 
@@ -126,13 +129,19 @@ Decide = Callable[[Size, claims.Claim, Limits], Seen]
 """Decides a claim about a window of the mechanism."""
 
 
-def outcome_everywhere(check: ResolvedCheck, limits: Limits) -> tuple[Outcome, Ready | None]:
-    """Return the outcome of a claim about inputs that may be any integers.
+Found = tuple[Outcome, Ready | None]
+"""The outcome of a claim; beside it the window that violates the claim, if one does."""
 
-    Beside it the window that violates the claim, if one does.
-    """
+
+def outcome_everywhere(check: ResolvedCheck, limits: Limits) -> Found:
+    """Return the outcome of a claim about inputs that may be any integers."""
+    return _end_of(outcomes_everywhere(check, limits))
+
+
+def outcomes_everywhere(check: ResolvedCheck, limits: Limits) -> Generator[Outcome, None, Found]:
+    """Return the outcome of a claim, and tell before what it is if the work ends now: bounds."""
     if check.for_all is not None and check.for_all.single is not None:
-        return _at_single(check, check.for_all, limits)
+        return (yield from _at_single(check, check.for_all, limits))
     shown: list[tuple[Outcome, Ready]] = []
 
     def decide(size: Size, claim: claims.Claim, own: Limits) -> Seen:
@@ -145,7 +154,7 @@ def outcome_everywhere(check: ResolvedCheck, limits: Limits) -> tuple[Outcome, R
         worst = cache(partial(_worst, size, ready, own)) if is_decided else lambda: None
         return Seen(size, outcome, worst)
 
-    outcome = decided_everywhere(check, decide, limits)
+    outcome = yield from decided_everywhere(check, decide, limits)
     of_window = [ready for found, ready in shown if found.verdict is outcome.verdict]
     if not of_window or not isinstance(outcome.verdict, Violated):
         return outcome, None
@@ -155,36 +164,46 @@ def outcome_everywhere(check: ResolvedCheck, limits: Limits) -> tuple[Outcome, R
     return replace(outcome, verdict=verdict), replace(of_window[0], whole=check)
 
 
+def _end_of(work: Generator[object, None, Result]) -> Result:
+    """Return what a generator returns, whatever it tells before."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            return cast("Result", end.value)
+
+
 def _at_single(
     check: ResolvedCheck, for_all: claims.ForAll, limits: Limits
-) -> tuple[Outcome, Ready | None]:
+) -> Generator[Outcome, None, Found]:
     """Return the outcome at the one value of a parameter that is asked, with what shows it.
 
     A window with the parameter is looked at, too: weights are such for all of its values.
     """
     value = for_all.single
     assert value is not None, "one is asked"
-    outcome, shown = outcome_everywhere(asked_at(check, value), limits)
+    outcome, shown = yield from outcomes_everywhere(asked_at(check, value), limits)
     assert isinstance(check.target, Mechanism), "only mechanisms have inputs"
     for smallest in _sizes(check.target, MAX_COSTLY_INPUTS)[:1]:
         _on_window(check, limits, smallest, check.claim)
     return of_one_value(outcome, value, for_all), shown
 
 
-def decided_everywhere(check: ResolvedCheck, decide: Decide, limits: Limits) -> Outcome:
-    """Return the outcome of a claim; raises `ClaimRejected` for a program outside of the class.
+def decided_everywhere(
+    check: ResolvedCheck, decide: Decide, limits: Limits
+) -> Generator[Outcome, None, Outcome]:
+    """Return the outcome of a claim, and tell bounds; raises `ClaimRejected` outside of the class.
 
     The smallest window is looked at in any case, if it is small: mistakes that runs meet, they
     meet there.
     """
-    assert isinstance(check.target, Mechanism), "only mechanisms have inputs"
 
     def at_value(value: Chosen) -> Outcome:
         return outcome_everywhere(asked_at(check, value), limits)[0]
 
     try:
-        search = _Search(check.target, check.for_all, decide, at_value, limits)
-        return search.outcome(check.claim)
+        search = _Search(check, decide, at_value, limits)
+        return (yield from search.outcome(check.claim))
     except Unreadable as found:
         raise ClaimRejected(found.mistake) from None
 
@@ -194,15 +213,17 @@ class _Search:
 
     def __init__(
         self,
-        mechanism: Mechanism,
-        for_all: claims.ForAll | None,
+        check: ResolvedCheck,
         decide: Decide,
         at_value: Callable[[Chosen], Outcome],
         limits: Limits,
     ) -> None:
-        self.mechanism, self.for_all = mechanism, for_all
+        mechanism, for_all = check.target, check.for_all
+        assert isinstance(mechanism, Mechanism), "only mechanisms have inputs"
+        self.mechanism, self.for_all, self.target = mechanism, for_all, check.target_text
         self.decide, self.at_value, self.limits = decide, at_value, limits
-        self.most, self.beside, self.unbounded, self.weights = _proved(mechanism, limits)
+        self.proof = _proof(mechanism, limits)
+        self.most, self.beside = self.proof.most, self.proof.beside
         self.low: Epsilon | None = Budget.of(0)
         self.is_stream = round_of(mechanism) is not None
         self.high: Epsilon | None = self.most
@@ -216,24 +237,25 @@ class _Search:
             self.high = log(growth) if root == 1 else None
         self.left_open: tuple[str, ...] = ("size",)
 
-    def outcome(self, claim: claims.Claim) -> Outcome:
-        """Return the outcome of a claim."""
+    def outcome(self, claim: claims.Claim) -> Generator[Outcome, None, Outcome]:
+        """Return the outcome of a claim, and tell what is known after each step that tells more."""
+        yield self.undecided()
         match claim:
             case claims.FormulaClaim():  # of a parameter for which another value was chosen
                 return Outcome(Holds(), NOTHING)
             case claims.PrivacyClaim(epsilon=epsilon):
-                return self.compared(claim, "<=", epsilon)
+                return (yield from self.compared(claim, "<=", epsilon))
             case claims.QuantityClaim(comparison=comparison, bound=bound):
                 claimed = None if bound is None else as_budget(bound)
-                return self.compared(claim, comparison, claimed)
+                return (yield from self.compared(claim, comparison, claimed))
             case claims.QuantityValue():
-                return self.value(claim)
+                return (yield from self.value(claim))
             case _:
                 raise AssertionError("other claims are refused when they are read")
 
     def compared(
         self, claim: claims.Claim, comparison: Comparison, epsilon: Budget | None
-    ) -> Outcome:
+    ) -> Generator[Outcome, None, Outcome]:
         """Return whether ε compares so with a budget, with a parameter for all its values.
 
         An infinite budget is None. An equation has two halves; a window shows the lower one.
@@ -248,7 +270,9 @@ class _Search:
             left = set()
         if not left:
             self.is_proved()
-        for seen, _ in self.windows(_with_comparison(claim, halves[0])):
+        for seen, is_larger in self.windows(_with_comparison(claim, halves[0])):
+            if is_larger:
+                yield self.undecided()
             for half in halves:
                 outcome = seen.outcome
                 if half != halves[0]:
@@ -292,7 +316,7 @@ class _Search:
             if self.most is None or comparison == "!=":
                 return None
             budgets = self.most, least, epsilon
-            line, region = _where_false(*budgets, self.for_all, self.weights)
+            line, region = _where_false(*budgets, self.for_all, self.proof.weights)
             value = line.simplest(region, at_logarithms=self.for_all.at_logarithms)
             if value is None:
                 return None
@@ -315,12 +339,14 @@ class _Search:
                 raise
             return Seen(size, Outcome(Undecided(limit.limit), NOTHING), lambda: None)
 
-    def value(self, claim: claims.QuantityValue) -> Outcome:
+    def value(self, claim: claims.QuantityValue) -> Generator[Outcome, None, Outcome]:
         """Return ε, or what it lies between."""
         if self.for_all is not None:
-            return self.value_for_all(claim, self.for_all)
+            return (yield from self.value_for_all(claim, self.for_all))
         high = self.most
-        for _ in self.windows(claim):
+        for _, is_larger in self.until_limit(self.windows(claim)):
+            if is_larger:
+                yield self.undecided()
             if _sign(self.low, high) == 0:
                 return self.proved(Value(epsilon_amount(self.low), self.low))
         assert self.low is not None, "else it was met"
@@ -329,10 +355,14 @@ class _Search:
         exact = low if above is None else Enclosed(lambda _: low.ball(128).union(above.ball(128)))
         return self.proved(Value(amount, exact), self.below)
 
-    def value_for_all(self, claim: claims.QuantityValue, for_all: claims.ForAll) -> Outcome:
+    def value_for_all(
+        self, claim: claims.QuantityValue, for_all: claims.ForAll
+    ) -> Generator[Outcome, None, Outcome]:
         """Return ε for all values of a parameter: what a window shows, and what is proved."""
         best = None
-        for seen, is_larger in self.windows(claim):
+        for seen, is_larger in self.until_limit(self.windows(claim)):
+            if is_larger:
+                yield self.undecided()
             if best is None or is_larger:
                 best = seen.outcome.all_values
                 shown = Beside(f"{_size_text(seen.size, self.mechanism)} at least")
@@ -346,25 +376,34 @@ class _Search:
     # --- what is known ---------------------------------------------------------------------
 
     def windows(self, claim: claims.Claim) -> Iterator[tuple[Seen, bool]]:
-        """Yield what windows say as long as there is time, and whether they lose the most so far.
+        """Yield what windows say, and whether they lose the most so far.
 
-        Small ones come first, then those where the neighbors that lose most go on. What is known by
-        the end of the time is told: the bounds are certain, wherever the search ends.
+        Small ones come first, then those where the neighbors that lose most go on.
         """
         most = MAX_INPUTS_OF_STREAMS if self.is_stream else MAX_INPUTS
         is_costly = self.for_all is not None or self.mechanism.has_queries
         most = MAX_COSTLY_INPUTS if is_costly else most
-        is_known, last = self.most is not None, None
+        last = None
+        for size in _sizes(self.mechanism, most):
+            seen = self.decided(size, claim)
+            yield seen, self.loses_more(seen)
+        while self.worst is not None and self.worst is not last and self.may_go_on(seen):
+            last = self.worst
+            seen = self.decided(longer(self.mechanism, last.size, last.pair), claim)
+            yield seen, self.loses_more(seen)
+
+    def until_limit(self, windows: Iterator[tuple[Seen, bool]]) -> Iterator[tuple[Seen, bool]]:
+        """Yield what windows say until a limit is reached; raises it where nothing is known.
+
+        A value lies between the bounds that are known then, wherever the search ends.
+        """
+        is_known = self.most is not None
         try:
-            for size in _sizes(self.mechanism, most):
-                seen, is_known = self.decided(size, claim), True
-                yield seen, self.loses_more(seen)
-            while self.worst is not None and self.worst is not last and self.may_go_on(seen):
-                last = self.worst
-                seen = self.decided(longer(self.mechanism, last.size, last.pair), claim)
-                yield seen, self.loses_more(seen)
+            for found in windows:
+                is_known = True
+                yield found
         except LimitReached as limit:
-            if not is_known or limit.limit.kind not in ("time", "run time"):
+            if not is_known or limit.limit.kind not in ("time", "run time", "states"):
                 raise
 
     def may_go_on(self, seen: Seen) -> bool:
@@ -413,25 +452,32 @@ class _Search:
         parts: list[str | Amount] = []
         if self.shown:
             parts += ["it is at least ", epsilon_amount(self.low), f" ({self.shown}), and "]
-        lead = "" if self.shown else "it is "
-        parts += [self.unbounded] if self.most is None else [f"{lead}at most ", _amount(self.most)]
-        first = "claim what is proved"
+        if self.most is None:
+            parts.append(self.proof.unbounded)
+        else:
+            parts += ["at most " if self.shown else "it is at most ", amount_of(self.most)]
         why = "epsilon lies between what windows show and what is proved"
         if self.most is None:
             why = "no alignment bounds it, and finite windows show less"
-            first = "compare once, `above := z > t`, count no further than `n := min(n + 1, 5)`"
-        advice = f"{first}, or ask about finite inputs: `input q[1..3] in 0..2`, `for i in 1..3`"
-        limit = Limit("size", unit=why, advice=advice)
+        advised = advice(self.mechanism, self.target, self.most)
+        limit = Limit("size", unit=why, advice=advised)
         return Outcome(Undecided(limit, Phrase.of(*parts)), NOTHING, beside=self.beside)
 
 
-def _proved(
-    mechanism: Mechanism, limits: Limits
-) -> tuple[Budget | None, tuple[Beside, ...], str, tuple[Number, ...]]:
-    """Return the bound of the cheapest alignment, what it moves, and why there is no bound.
+class _Proof(NamedTuple):
+    """The bound of the cheapest alignment, and what it moves; or why there is no bound.
 
-    And weights of all units that draws have, with a parameter.
+    `weights` are those of all units that draws have, with a parameter.
     """
+
+    most: Budget | None
+    beside: tuple[Beside, ...] = ()
+    unbounded: str = ""
+    weights: tuple[Number, ...] = ()
+
+
+def _proof(mechanism: Mechanism, limits: Limits) -> _Proof:
+    """Return what alignments prove."""
     cases = differences(mechanism)
     are_many = n_combinations(mechanism, cases) > MAX_COMBINATIONS
     for is_settled in (False, True) if are_many else (True,):
@@ -439,15 +485,18 @@ def _proved(
             found = arena(mechanism, cases, limits, is_settled=is_settled)
             alignment = aligned(found, limits)
         except LimitReached as limit:
-            return None, (), f"no bound was found: {limit.limit.text}", ()
+            return _Proof(None, unbounded=f"no bound was found: {limit.limit.text}")
         bound = bound_of(alignment, rates_of(alignment.arena.ratios))
         if bound is not None:
             break
     else:
-        return None, (), "no way to move the noise that is tried bounds it", ()
-    most = Beside("at most", _amount(bound))
+        why = "no way to move the noise that is tried bounds it"
+        if alignment.cost is None:
+            why = ": ".join(filter(None, (why, obstacle_text(obstacle_of(alignment)))))
+        return _Proof(None, unbounded=why)
+    most = Beside("at most", amount_of(bound))
     weights = tuple(alignment.arena.drawing.table.weights.by_unit.values())
-    return bound, (most, *map(Beside, _shifts(alignment))), "", weights
+    return _Proof(bound, (most, *map(Beside, _shifts(alignment))), "", weights)
 
 
 def _shifts(alignment: Alignment) -> Iterator[str]:
@@ -589,13 +638,7 @@ def _piece_below(piece: Piece, most: Budget | None, for_all: claims.ForAll) -> P
     line = line_of(for_all.param, [growth], is_exponential=for_all.is_exponential)
     if root == 1 and piece.exact == line.logarithm_text(*line.polynomials(growth)):
         return piece
-    return replace(piece, most=_amount(most).exact)
-
-
-def _amount(epsilon: Budget) -> Amount:
-    if isinstance(epsilon, ParamBudget):
-        return Amount(param_text(epsilon), param_text(epsilon), param=epsilon.param.name)
-    return epsilon_amount(epsilon)
+    return replace(piece, most=amount_of(most).exact)
 
 
 def _with_comparison(claim: claims.Claim, comparison: Comparison) -> claims.Claim:
