@@ -5,6 +5,9 @@ inputs are some of all, and of an endless stream's outputs it shows the first n,
 of the outputs. For that every round of the loop that never ends has to show something, or end the
 run: then the first n outputs are known after n rounds.
 
+An *endless* window shows all outputs, of runs on inputs that repeat: streams have the values of the
+first n rounds again and again. Those are inputs, too, so ε is infinite where it is on them.
+
 Inputs of long windows are too many to be looked at all. A `longer` window has some: the neighbors
 of a shorter one that lose most, with one of their rounds twice.
 """
@@ -16,6 +19,8 @@ from collections.abc import Mapping, Sequence
 from dpcheck.align.neighbors import Unreadable
 from dpcheck.diagnostics.align import SilentRound
 from dpcheck.explore.inputs.adjacency_patterns import substituted
+from dpcheck.explore.runs.liveness import flow_of
+from dpcheck.explore.tails.wide import wide_uses
 from dpcheck.model.expressions import (
     Apply,
     ArrayVar,
@@ -54,7 +59,7 @@ class Size:
     """How many rounds and outputs a window has, and its integers; no rounds: the program ends.
 
     The integers are the multiples of `step` by low..high: neighbors that may differ by much do so.
-    A window has all inputs of these, or `only` some.
+    A window has all inputs of these, or `only` some. An endless one repeats its rounds for ever.
     """
 
     n_rounds: int
@@ -62,6 +67,7 @@ class Size:
     high: int
     step: int = 1
     only: tuple[Row, ...] = ()
+    is_endless: bool = False
 
     @property
     def integers(self) -> SetValue:
@@ -99,8 +105,16 @@ def window(mechanism: Mechanism, size: Size) -> Mechanism:
     if _may_be_silent(mechanism, head):
         raise Unreadable(SilentRound(mechanism.nodes[head].span))
     cells = {f"{one.name}[i]": one.cells for one in streams.values()}
-    written_out = _rounds(finite, head, cells, size.n_rounds)
-    return _first_outputs(written_out, size.n_rounds)
+    written_out = _rounds(finite, head, cells, size)
+    return written_out if size.is_endless else _first_outputs(written_out, size.n_rounds)
+
+
+def forgets_noise(mechanism: Mechanism) -> bool:
+    """Return whether no noise is kept from one round of the endless loop to the next."""
+    head = round_of(mechanism)
+    assert head is not None, "it has such a loop"
+    kept = frozenset(flow_of(mechanism, frozenset()).live[head])
+    return kept.isdisjoint(wide_uses(mechanism.nodes)[0].names)
 
 
 def _input(one: Input, size: Size) -> Input:
@@ -176,19 +190,20 @@ def _may_be_silent(mechanism: Mechanism, head: int) -> bool:
 
 
 def _rounds(
-    mechanism: Mechanism, head: int, cells: Mapping[str, tuple[str, ...]], n_rounds: int
+    mechanism: Mechanism, head: int, cells: Mapping[str, tuple[str, ...]], size: Size
 ) -> Mechanism:
     """Return the mechanism with its loop written out for some rounds, after which runs end.
 
-    A round begins with its values of the streams, which are variables then.
+    A round begins with its values of the streams, which are variables then. In an endless window
+    the first round comes after the last.
     """
     test = mechanism.nodes[head]
     assert isinstance(test, Branch), "a loop has a test"
     in_rounds = postorder([test.then], lambda i: successors(mechanism.nodes[i]))
     inside = sorted({*in_rounds} - {head})
     copies: list[Node] = [Stop(test.span)]
-    following = len(mechanism.nodes)
-    for i in reversed(range(n_rounds)):
+    end = following = len(mechanism.nodes)
+    for i in reversed(range(size.n_rounds)):
         first = len(mechanism.nodes) + len(copies)
         numbers = {old: first + k for k, old in enumerate(inside)}
         numbers[head] = following
@@ -199,6 +214,9 @@ def _rounds(
             following = len(mechanism.nodes) + len(copies) - 1
     numbers = {k: k for k in range(len(mechanism.nodes))} | {head: following}
     nodes = (*(led_to(node, numbers) for node in mechanism.nodes), *copies)
+    if size.is_endless:
+        again = {k: k for k in range(len(nodes))} | {end: following}
+        nodes = tuple(led_to(node, again) for node in nodes)
     nodes, entry = numbered(nodes, numbers[mechanism.entry])
     return replace(mechanism, nodes=nodes, entry=entry)
 
@@ -217,4 +235,4 @@ def _first_outputs(mechanism: Mechanism, most: int) -> Mechanism:
             nodes.append(Assign(SHOWN, more, None, len(nodes) - 1, span))
             nodes[k] = replace(node, next=len(nodes) - 1)
     nodes.append(Assign(SHOWN, Const(0, mechanism.span), None, mechanism.entry, mechanism.span))
-    return replace(mechanism, nodes=tuple(nodes), entry=len(nodes) - 1)
+    return replace(mechanism, nodes=tuple(nodes), entry=len(nodes) - 1, n_rounds=most)

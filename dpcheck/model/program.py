@@ -335,7 +335,8 @@ class Mechanism:
     self-pairs, restricted to pairs that agree on every public input; a private input that no
     clause mentions may change freely. Where a sample of the records is drawn first, `sampled_at`
     says where that is asked for: neighbors must be one record apart. With `hides_queries` claims
-    count outputs alone, and no query that was fixed beforehand.
+    count outputs alone, and no query that was fixed beforehand. `n_rounds` is set where it has the
+    first outputs, so many, of a mechanism that goes on.
     """
 
     title: str
@@ -346,11 +347,7 @@ class Mechanism:
     span: Span
     sampled_at: Span | None = None
     hides_queries: bool = False
-
-    @property
-    def n_rounds(self) -> int | None:
-        """How many rounds of endless inputs it has that were written out; None without any."""
-        return next((len(one.cells) for one in self.inputs if one.is_stream), None)
+    n_rounds: int | None = None
 
     @property
     def has_unbounded_inputs(self) -> bool:

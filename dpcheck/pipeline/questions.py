@@ -256,6 +256,8 @@ def _tight_for_all(ready: Ready) -> str:
     from dpcheck.explain.explain import short_limits
 
     every = ready.for_all
+    if ready.whole is not None:
+        return ""  # a window has less
     if every is None or not isinstance(claim := every.check.claim, PrivacyClaim):
         return ""
     asked = replace(every, check=_asking_epsilon(every.check))

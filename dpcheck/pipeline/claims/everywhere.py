@@ -6,10 +6,11 @@ which is an ordinary mechanism, bounds it from below. What both say decides a cl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import cache, partial
 from math import prod
 from operator import and_
+from time import process_time
 from typing import NamedTuple, TypeVar, cast
 
 from dpcheck.align.arena import arena, n_combinations
@@ -17,11 +18,11 @@ from dpcheck.align.bound import Alignment, aligned
 from dpcheck.align.neighbors import Unreadable, differences
 from dpcheck.align.obstacles import obstacle_of
 from dpcheck.align.prices import bound_of, rates_of
-from dpcheck.align.windows import Row, Size, longer, round_of, window
+from dpcheck.align.windows import Row, Size, forgets_noise, longer, round_of, window
 from dpcheck.check.all_values.decide import violated_within
 from dpcheck.check.all_values.piecewise import of_one_value, value_of_pieces
 from dpcheck.check.quantities.privacy import false_comparison
-from dpcheck.check.quantities.seen_pairs import complete_evidence, seen_pairs
+from dpcheck.check.quantities.seen_pairs import complete_evidence, endless_prefixes, seen_pairs
 from dpcheck.check.values.amounts import epsilon_amount, epsilon_between
 from dpcheck.check.values.comparisons import as_budget, holds
 from dpcheck.check.values.event_text import going_on
@@ -56,6 +57,7 @@ from dpcheck.exact import (
 )
 from dpcheck.exact.line import Line, line_of
 from dpcheck.exact.roots import Region, everywhere, joined
+from dpcheck.explore import MistakesFound
 from dpcheck.explore.values.mistakes import spoken
 from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic import claims
@@ -105,6 +107,15 @@ FEW_STATES = 2_000
 
 NOTHING = Coverage(0, 0)
 
+UNSEEN = Outcome(Undecided(Limit("size", unit="no ratio grows without end")), NOTHING)
+"""What an endless window says that does not show an infinite ε."""
+
+MOST_REPEATED = 2
+"""So many rounds come again in endless windows: two are enough for pairs of answers that differ."""
+
+REPEATED_SECONDS = 5.0
+"""So long an endless window may take; those of noise that is drawn anew take a second."""
+
 
 Result = TypeVar("Result")
 
@@ -143,9 +154,15 @@ def outcomes_everywhere(check: ResolvedCheck, limits: Limits) -> Generator[Outco
     if check.for_all is not None and check.for_all.single is not None:
         return (yield from _at_single(check, check.for_all, limits))
     shown: list[tuple[Outcome, Ready]] = []
+    assert isinstance(check.target, Mechanism), "only mechanisms have inputs"
+    streams = [one.name for one in check.target.inputs if one.is_stream]
 
     def decide(size: Size, claim: claims.Claim, own: Limits) -> Seen:
         asked = _on_window(check, own, size, claim)
+        if size.is_endless:
+            seen = _seen_repeating(size, asked, own, streams)
+            shown.append((seen.outcome, asked))
+            return seen
         outcome, ready = outcome_of(asked, own)
         shown.append((outcome, ready))
         if check.for_all is not None:  # it is shown at a value, and what is lost at the stand-in
@@ -162,6 +179,20 @@ def outcomes_everywhere(check: ResolvedCheck, limits: Limits) -> Generator[Outco
     assert isinstance(target, Mechanism), "it has inputs"
     verdict = Violated(_cut_off(outcome.verdict.counterexample, target.n_rounds))
     return replace(outcome, verdict=verdict), replace(of_window[0], whole=check)
+
+
+def _seen_repeating(size: Size, asked: Ready, limits: Limits, streams: Sequence[str]) -> Seen:
+    """Return what an endless window says of a claim, if a ratio grows there without end."""
+    ready = without_kinds(asked)
+    seen = seen_pairs(ready.chain, ready.chain.initial, limits)
+    if seen.are_finite or endless_prefixes(seen).growth(limits) is None:
+        return Seen(size, UNSEEN, lambda: None)
+    outcome, _ = outcome_of(asked, limits)
+    if streams:
+        after = "each round" if size.n_rounds == 1 else f"{size.n_rounds} rounds"
+        again = Beside(f"values of {', '.join(streams)} come again after {after}")
+        outcome = replace(outcome, beside=(*outcome.beside, again))
+    return Seen(size, outcome, lambda: Worst(None, size, ()))
 
 
 def _end_of(work: Generator[object, None, Result]) -> Result:
@@ -289,7 +320,8 @@ class _Search:
                 if half in (">=", ">") and isinstance(outcome.verdict, Holds):
                     left.discard(half)
             if not left:
-                return self.proved(Holds(), *([self.below] if comparison in (">=", ">") else []))
+                has_window = comparison in (">=", ">") or epsilon is None
+                return self.proved(Holds(), *([self.below] if has_window else []))
             if (refuted := self.refuted(claim, comparison, epsilon)) is not None:
                 return refuted
         return self.undecided()
@@ -332,6 +364,8 @@ class _Search:
 
     def decided(self, size: Size, claim: claims.Claim) -> Seen:
         """Return what a window says of a claim; a size that is too much leaves it open."""
+        if size.is_endless:
+            return self.decided_repeating(size, claim)
         try:
             return self.decide(size, claim, self.limits)
         except LimitReached as limit:
@@ -339,16 +373,28 @@ class _Search:
                 raise
             return Seen(size, Outcome(Undecided(limit.limit), NOTHING), lambda: None)
 
+    def decided_repeating(self, size: Size, claim: claims.Claim) -> Seen:
+        """Return what an endless window says of a claim, if it is small and soon says it."""
+        soon = process_time() + REPEATED_SECONDS
+        few = min(self.limits.max_states, FEW_STATES)
+        limits = replace(self.limits, max_states=few, cpu_deadline=soon)
+        try:
+            return self.decide(size, claim, limits)
+        except (LimitReached, MistakesFound):
+            self.limits.check_time("a window that repeats its rounds was looked at")
+            return Seen(size, UNSEEN, lambda: None)
+
     def value(self, claim: claims.QuantityValue) -> Generator[Outcome, None, Outcome]:
         """Return ε, or what it lies between."""
         if self.for_all is not None:
             return (yield from self.value_for_all(claim, self.for_all))
         high = self.most
-        for _, is_larger in self.until_limit(self.windows(claim)):
+        for seen, is_larger in self.until_limit(self.windows(claim)):
             if is_larger:
                 yield self.undecided()
             if _sign(self.low, high) == 0:
-                return self.proved(Value(epsilon_amount(self.low), self.low))
+                value = Value(epsilon_amount(self.low), self.low)
+                return self.proved(value, *(seen.outcome.beside if high is None else ()))
         assert self.low is not None, "else it was met"
         amount = epsilon_between(self.low, high)
         low, above = self.low, high
@@ -363,6 +409,8 @@ class _Search:
         for seen, is_larger in self.until_limit(self.windows(claim)):
             if is_larger:
                 yield self.undecided()
+            if self.low is None and not is_larger:
+                break  # no window shows more
             if best is None or is_larger:
                 best = seen.outcome.all_values
                 shown = Beside(f"{_size_text(seen.size, self.mechanism)} at least")
@@ -383,8 +431,12 @@ class _Search:
         most = MAX_INPUTS_OF_STREAMS if self.is_stream else MAX_INPUTS
         is_costly = self.for_all is not None or self.mechanism.has_queries
         most = MAX_COSTLY_INPUTS if is_costly else most
-        last = None
-        for size in _sizes(self.mechanism, most):
+        last, sizes = None, _sizes(self.mechanism, most)
+        if self.for_all is not None:  # what has no bound fails for all values, not for some
+            sizes.sort(key=lambda size: not size.is_endless)
+        for size in sizes:
+            if size.is_endless and self.most is not None:
+                continue  # ε is finite
             seen = self.decided(size, claim)
             yield seen, self.loses_more(seen)
         while self.worst is not None and self.worst is not last and self.may_go_on(seen):
@@ -411,7 +463,7 @@ class _Search:
         n_rounds, n_sequences = seen.size.n_rounds, seen.outcome.coverage.n_sequences
         is_small = n_sequences is not None and n_sequences <= MAX_SEQUENCES
         most = MAX_ROUNDS if self.for_all is None else MAX_ROUNDS_FOR_ALL
-        return self.is_stream and n_rounds < most and is_small
+        return self.is_stream and n_rounds < most and is_small and not seen.size.is_endless
 
     def loses_more(self, seen: Seen) -> bool:
         """Keep the ε of a window if it is the largest so far, at the stand-in of a parameter.
@@ -451,8 +503,12 @@ class _Search:
         """Return that the claim lies between both bounds, with these."""
         parts: list[str | Amount] = []
         if self.shown:
-            parts += ["it is at least ", epsilon_amount(self.low), f" ({self.shown}), and "]
-        if self.most is None:
+            at_least = "it is at least " if self.low is not None else "it is "
+            parts += [at_least, epsilon_amount(self.low), f" ({self.shown})"]
+            parts += [", and "] if self.low is not None else []
+        if self.low is None:
+            pass  # nothing bounds it
+        elif self.most is None:
             parts.append(self.proof.unbounded)
         else:
             parts += ["at most " if self.shown else "it is at most ", amount_of(self.most)]
@@ -533,11 +589,17 @@ def _sizes(mechanism: Mechanism, most: int = MAX_INPUTS) -> list[Size]:
     sizes = [
         Size(n, *ends, step) for n in rounds for ends in widths.get(n, WIDTHS[1:]) for step in steps
     ]
+    if round_of(mechanism) is not None and forgets_noise(mechanism):
+        has_streams = any(one.is_stream for one in mechanism.inputs)
+        periods = range(1, MOST_REPEATED + 1) if has_streams else (1,)
+        sizes += [Size(n, 0, 1, step, is_endless=True) for n in periods for step in steps]
     counts = {size: _n_inputs(mechanism, size) for size in sizes}
     few = [
         size for size in sizes if counts[size] <= most and (size.n_rounds == 1 or counts[size] > 1)
     ]
-    return sorted(few, key=lambda size: (counts[size], -size.step)) or sizes[:1]
+    # What a few rounds show is shown by them, not by rounds without end.
+    order = {size: (counts[size], -size.step, size.n_rounds + 5 * size.is_endless) for size in few}
+    return sorted(few, key=order.__getitem__) or sizes[:1]
 
 
 def _n_inputs(mechanism: Mechanism, size: Size) -> int:
@@ -551,6 +613,8 @@ def _n_inputs(mechanism: Mechanism, size: Size) -> int:
 
 def _size_text(size: Size, mechanism: Mechanism) -> str:
     outputs = "" if round_of(mechanism) is None else f"in the first {size.n_rounds} outputs, "
+    if size.is_endless:
+        outputs = "in outputs without end, "
     return f"{outputs}on {value_text(size.integers)}"
 
 
