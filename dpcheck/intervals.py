@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 from dpcheck.records import dataclass
 
@@ -30,6 +30,22 @@ class ParamEnd:
             return self.exact
         return str(Context(prec=SHORT).create_decimal(self.decimal).normalize())
 
+    def inside(self, *, is_high: bool) -> ParamEnd:
+        """Return the end of an interval that a claim can name: rounded inward if it is irrational.
+
+        `decimal` is the number's to more digits. One of few digits is on either side of it, so
+        that the next one is taken.
+        """
+        if self.exact is not None:
+            return self
+        known = Decimal(self.decimal)
+        rounded = Context(prec=SHORT, rounding=ROUND_FLOOR if is_high else ROUND_CEILING)
+        near = rounded.create_decimal(known)
+        if near == known:
+            near = near.next_minus(rounded) if is_high else near.next_plus(rounded)
+        text = f"{near.normalize():f}"
+        return ParamEnd(text, None, text, is_open=False)
+
 
 @dataclass(frozen=True)
 class ParamInterval:
@@ -39,9 +55,29 @@ class ParamInterval:
     high: ParamEnd
 
     @property
-    def is_exact(self) -> bool:
-        """Whether its text is exact, and an interval, as the language writes it."""
-        return self.low != self.high and None not in (self.low.exact, self.high.exact)
+    def inside(self) -> ParamInterval | None:
+        """The largest interval in it that a claim can name: irrational ends are rounded inward.
+
+        None where that has no value, as of a single irrational one.
+        """
+        found = ParamInterval(self.low.inside(is_high=False), self.high.inside(is_high=True))
+        # A rounded end has no more digits: where decimals differ, they are in the numbers' order.
+        is_some = found == self or Decimal(found.low.decimal) < Decimal(found.high.decimal)
+        return found if is_some else None
+
+    @property
+    def rounded_ends(self) -> tuple[str, ...]:
+        """The ends of what is `inside` that are rounded."""
+        ends = (
+            (self.low, self.low.inside(is_high=False)),
+            (self.high, self.high.inside(is_high=True)),
+        )
+        return tuple(new.text for old, new in ends if new != old and self.inside is not None)
+
+    @property
+    def claimed(self) -> str:
+        """An interval of exact ends as a claim writes it, also of one value."""
+        return self._between(self.low.text, self.high.text)
 
     @property
     def text(self) -> str:
@@ -54,4 +90,7 @@ class ParamInterval:
         low, high = self.low.text, self.high.text
         if low == high:
             low, high = (end.exact or end.decimal for end in (self.low, self.high))
+        return self._between(low, high)
+
+    def _between(self, low: str, high: str) -> str:
         return f"{'(' if self.low.is_open else '['}{low}, {high}{')' if self.high.is_open else ']'}"

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from dpcheck.explain import Detail, Explanation
     from dpcheck.explain.explanation import Tight
     from dpcheck.explain.subject import Subject
+    from dpcheck.intervals import ParamInterval
     from dpcheck.model.values import Value
     from dpcheck.resolve import Resolved
 
@@ -242,8 +243,8 @@ def _explained(
         others = replace(found.others, n_pairs=whole.n_pairs, is_complete=False)
         found = replace(found, others=others)
     if found is not None and found.tight is not None and known is not None and known.sample:
-        every = subject.part("tight", lambda: _tight_for_all(ready)) or ""
-        found = replace(found, tight=_at_value(found.tight, answer, known, every))
+        texts = [*_least_epsilon(subject, ready), *_claims_that_hold(answer, known)]
+        found = replace(found, tight=_at_value(found.tight, known, texts))
     if found is not None and detail == "full" and ready.whole is None:
         n_inputs = ready.explored.sizes.n_initial
         smaller = subject.part("also", lambda: smaller_model(check, n_inputs, limits))
@@ -251,24 +252,37 @@ def _explained(
     return found, tuple(subject.faults.values())
 
 
-def _tight_for_all(ready: Ready) -> str:
-    """Return the least ε for all values of a parameter, "" where it has many pieces, or is slow."""
-    from dpcheck.explain.explain import short_limits
+_Told = tuple[str, "Sequence[ParamInterval]"]
+"""What is true of all values of some intervals, ends rounded inward, and these as they are."""
 
+
+def _least_epsilon(subject: Subject, ready: Ready) -> Iterator[_Told]:
+    """Yield the least ε for all values of a parameter, where it has few pieces, and is not slow."""
     every = ready.for_all
     if ready.whole is not None:
         return ""  # a window has less
     if every is None or not isinstance(claim := every.check.claim, PrivacyClaim):
-        return ""
+        return
+    known = subject.part("tight", lambda: _pieces_of_epsilon(every, ready.truths.limits))
+    if known is None or len(known.pieces) > _MAX_PIECES:
+        return
+    intervals = [piece.interval for piece in known.pieces]
+    found = [(piece.text, piece.interval.inside) for piece in known.pieces]
+    texts = [f"{text} for {known.param} in {one.text}" for text, one in found if one is not None]
+    if texts:
+        name = _epsilon_text(claim.delta, every.check.for_all)
+        yield f"{name} = {', '.join(texts)}", intervals
+
+
+def _pieces_of_epsilon(every: Ready, limits: Limits) -> AllValues | None:
+    """Return what is known of the least ε of a `dp` claim for all values, None if it is slow."""
+    from dpcheck.explain.explain import short_limits
+
     asked = replace(every, check=_asking_epsilon(every.check))
     try:
-        known = outcome_of(asked, short_limits(ready.truths.limits))[0].all_values
+        return outcome_of(asked, short_limits(limits))[0].all_values
     except (ClaimRejected, LimitReached):
-        return ""
-    if known is None or not 0 < len(known.pieces) <= _MAX_PIECES:
-        return ""
-    pieces = [f"{each.text} for {known.param} in {each.interval.text}" for each in known.pieces]
-    return f"{_epsilon_text(claim.delta, every.check.for_all)} = {', '.join(pieces)}; "
+        return None
 
 
 def _epsilon_text(delta: Number, for_all: ForAll | None) -> str:
@@ -293,20 +307,25 @@ def _asking_epsilon(check: ResolvedCheck) -> ResolvedCheck:
     return replace(check, claim=quantity, chosen=asked_of)
 
 
-def _at_value(tight: Tight, answer: Answer, known: AllValues, every: str) -> Tight:
-    """Return what is tight at one value of a parameter, after `every`, what is for all values.
-
-    Between stands the claim where that holds.
-    """
+def _claims_that_hold(answer: Answer, known: AllValues) -> Iterator[_Told]:
+    """Yield a claim for those intervals of values for which it holds."""
     at = "" if answer.at is None else f" at {answer.at}"
-    asks = [
-        f"check {answer.target} for {known.param} in {each.text}{at}: {answer.claim}; "
-        for each in known.holds_for
-        if known.is_exact and each.is_exact
-    ]
+    for each in known.holds_for if known.is_exact else ():
+        inside = each.inside
+        if inside is not None and inside.low != inside.high:
+            values = f"{known.param} in {inside.claimed}"
+            yield f"check {answer.target} for {values}{at}: {answer.claim}", [each]
+
+
+def _at_value(tight: Tight, known: AllValues, told: Sequence[_Told]) -> Tight:
+    """Return what is tight at one value of a parameter, after what is so for all of some."""
+    texts = [text for text, _ in told]
+    ends = [end for _, intervals in told for each in intervals for end in each.rounded_ends]
+    if ends:
+        texts.append(f"rounded inward: {', '.join(dict.fromkeys(ends))}")
     setting = f"{known.param}={known.sample}"
-    lead = f"with -D {setting}: " if "(" not in setting else f"with -D '{setting}': "
-    return replace(tight, text=Phrase.of(every, "".join(asks), lead, *tight.text.parts))
+    texts.append(f"with -D {setting}: " if "(" not in setting else f"with -D '{setting}': ")
+    return replace(tight, text=Phrase.of("; ".join(texts), *tight.text.parts))
 
 
 def _parts_alone(ready: Ready, subject: Subject) -> Iterator[tuple[Subject, int, int]]:

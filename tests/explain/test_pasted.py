@@ -99,7 +99,9 @@ def values(texts):
 def at_a_value(row):
     """Return the claims about some values, the definition of one, and what is so there."""
     row = re.sub(r"^epsilon[^;]* for \w+ in [^;]*; ", "", row)  # that is for all values
-    found = re.fullmatch(r"((?:check .*?; )*)with -D (\S+|'.*?'): (.*)", row)
+    found = re.fullmatch(
+        r"((?:check .*?; )*)(?:rounded inward: [^;]*; )?with -D (\S+|'.*?'): (.*)", row
+    )
     return ((), (), row) if found is None else (found[1].split("; ")[:-1], (found[2],), found[3])
 
 

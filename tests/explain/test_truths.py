@@ -835,6 +835,40 @@ def test_what_is_tight_for_all_values_is_so_too_where_a_weight_vanishes(tmp_path
     )
 
 
+IRRATIONAL = """param p in (0, 1)
+mechanism two {
+  input x in {a, b}
+  adjacent all
+  y ~ {L: if x = a then p^2 else p/2, M: if x = a then 1 - p^2 else 1 - p/2}
+  output y
+}
+mechanism three {
+  input x in {a, b}
+  adjacent all
+  y ~ {A: if x = a then p^3/2 else (1 + p)/4, B: if x = a then 1/4 else p/4,
+       C: if x = a then 3/4 - p^3/2 else 3/4 - p/2}
+  output y
+}
+"""
+
+
+@pytest.mark.parametrize("claim", ["two: dp(ln 2)", "two: dp(ln 3, 1/10)", "three: dp(ln 2)"])
+def test_irrational_ends_are_told_so_that_what_is_pasted_is_true(claim, tmp_path):
+    (answer,) = answers(f"{IRRATIONAL}check {claim}", tmp_path)
+    told, _, rounded = str(answer.explanation.tight.text).partition("; rounded inward: ")
+    pasted = [text for text in told.split("; ") if text.startswith("check ")]
+    assert len(pasted) == 1
+    pieces = told.partition("; ")[0].removeprefix("epsilon = ") * told.startswith("epsilon")
+    for value, values in re.findall(r"(\S.*?) for (.*?[])])", pieces):
+        pasted.append(f"check three for {values}: epsilon = {value.removeprefix(', ')}")
+    for text in pasted:
+        (one,) = answers(f"{IRRATIONAL}{text}", tmp_path)
+        assert one.is_ok, text
+    assert len(pasted) == (3 if claim.startswith("three") else 1)
+    shown = {end for text in pasted for end in re.findall(r"0\.\d+", text)}
+    assert shown == set(rounded.partition("; ")[0].split(", "))
+
+
 def test_a_delta_over_a_parameter_is_told_over_it(tmp_path):
     text = f"""{VANISHES}
     param eps > 0
