@@ -552,15 +552,21 @@ def _question(r: _Reader, i: int) -> Slip | None:
 def _given(r: _Reader, end: int, word: int) -> Slip | None:
     """`check m, x = 1: c` is `check m at x = 1: c`, and `m with n = 1: c` is `m(n = 1): c`.
 
-    The first names an input, the second a parameter.
+    The first names an input, the second a parameter. Of `param p` it is `m for p in [1, 1]: c`.
     """
     first = word + 1
     colon = next((k for k in range(first, r.part_ends[word]) if r.type(k) == "COLON"), first + 1)
     is_part = r.type(word) == "FOR" and r.type(first + 1) != "EQ"
     if r.type(first) not in NAMES or colon == first + 1 or is_part:
         return None
-    inputs = {r.text(k + 1) for k, one in enumerate(r.tokens) if one.type in ("INPUT", "PUBLIC")}
-    if r.text(first) in inputs or r.type(first + 1) != "EQ":
+    declared = {(one.type, r.text(k + 1)) for k, one in enumerate(r.tokens[:-1])}
+    if ("PARAM", r.text(first)) in declared and r.type(first + 1) == "EQ":
+        value = r.span(first + 2, colon - 1).text
+        part = f"{r.text(end)} for {r.text(first)} in [{value}, {value}]:"
+        return r.slip(end, colon, r.put(end, part, colon))
+    if {("INPUT", r.text(first)), ("PUBLIC", r.text(first))} & declared or r.type(
+        first + 1
+    ) != "EQ":
         return r.slip(end, word, r.after(end, " at", word))
     opening = ", " if r.type(end) == "CLOSE" else f"{r.text(end)}("
     values = r.span(first, colon - 1).text
@@ -647,6 +653,11 @@ _STATES = tuple(
     for n in range(9, 1, -1)
 )
 _NOT_IN = ((r"([\w']+(?:\[\w+\])?) not in (\{[^{}]*\}|[\w.+-]+)", r"!(\1 in \2)"),)
+_QUESTION = r"(\w+ [^:;#\n]+?) *: *([^:;#\n]*[\w)\]}])"
+_PART = r"for +(?:all +)?(\w+) +in"
+_INTERVAL = r"([(\[][^:;#{}\n]+,[^:;#{}\n]+[)\]])"
+_ONE_VALUE = r"\{ *([^:,{}\n]+?) *\}"
+_LINE_END = r"(?= *(?:[\n;#]|$))"
 _LOOP = r"for *\((?:int +)?(\w+) *:?= *([^;\n]+?) *; *\1 *"
 PATTERNS = {
     "NAME": (
@@ -683,7 +694,7 @@ PATTERNS = {
     **dict.fromkeys(("LT", "GT", "NOT", "COLON"), ((r"([<>!:]) +=", r"\1="),)),
     **dict.fromkeys(("INPUT", "PUBLIC"), ((r"(\w+) +(\w+) *[:=](?! *=) *(\S+)", r"\1 \2 in \3"),)),
     "FOR": (
-        (r"for +each\b", "for"),
+        (r"for +(?:each|all)\b(?= +\w+ +in\b)", "for"),
         (r"for +(\w+) *[:=](?! *=) *(\S+)", r"for \1 in \2"),
         (_LOOP + r"<= *([^;\n]+?) *;[^;{\n]*\)", r"for \1 in \2..\3"),
         (_LOOP + r"< *([^;\n]+?) *;[^;{\n]*\)", r"for \1 in \2..\3 - 1"),
@@ -695,6 +706,10 @@ PATTERNS = {
         (
             (r"(\w+) +(\w+)\^(\w+)", r"\1 compose(\2, \3)"),
             (r"(\w+ [^:\n]+) (at [^:\n]+?) +(for \w+ in [(\[][^:\n]+?) *:", r"\1 \3 \2:"),
+            (rf"{_QUESTION} +{_PART} +{_INTERVAL}{_LINE_END}", r"\1 for \3 in \4: \2"),
+            (rf"{_QUESTION} +{_PART} +{_ONE_VALUE}{_LINE_END}", r"\1 for \3 in [\4, \4]: \2"),
+            (rf"{_QUESTION} +(at [\w(!][^:;#\n]*?){_LINE_END}", r"\1 \3: \2"),
+            (rf"(\w+ [^:\n]+?) +{_PART} +{_ONE_VALUE}(?=[^:\n]*:)", r"\1 for \2 in [\3, \3]"),
             (
                 rf"(\w+) +({_CLAIM}\b *[^:\s][^:\n]*?) *: *(\w+)(?=\s*\n|$)",
                 r"\1 \3: \2",

@@ -122,6 +122,13 @@ AT_TOP_LEVEL = {
     "float eps = 1": "const eps = 1",
     "mechanism q(float eps) { output eps }": "mechanism q(eps) { output eps }",
     "mechanism q(eps: float = 1) { output eps }": "mechanism q(eps = 1) { output eps }",
+    "check m: epsilon = ln(8) for p in (0,1/2]": "check m for p in (0,1/2]: epsilon = ln(8)",
+    "compute m: epsilon for all p in [1/2, 1) # a": "compute m for p in [1/2, 1): epsilon # a",
+    "compute m: epsilon for p in {1/2}": "compute m for p in [1/2, 1/2]: epsilon",
+    "check m for p in {1/2} at x = 1: dp(1)": "check m for p in [1/2, 1/2] at x = 1: dp(1)",
+    "param p > 0\ncheck m for p = 1/2: dp(1)": "param p > 0\ncheck m for p in [1/2, 1/2]: dp(1)",
+    "check m for all p in (0, 1): dp(1)": "check m for p in (0, 1): dp(1)",
+    "check m: P>=1 [ X a ] at x = 1": "check m at x = 1: P>=1 [ X a ]",
     "-- a comment\nconst k = 3": "# a comment\nconst k = 3",
     "const k = 3 -- of all of them": "const k = 3 # of all of them",
     "% a comment\nconst k = 3": "# a comment\nconst k = 3",
@@ -189,3 +196,8 @@ def test_the_question_of_a_claim_is_no_choice():
     """`P=? [ X a ]` before another claim of the line is no `c ? a : b`."""
     (found,) = mistakes_of(f"{FRAME % ''}compute m at D = 1: P=? [ X a ] check m: dp(1)\n")
     assert found.code == "DP105"
+
+
+def test_values_in_a_comment_are_no_part_of_a_claim():
+    (found,) = mistakes_of(f"{FRAME % ''}check m: dp(1 # for p in (0, 1)\n")
+    assert found.code == "DP102"
