@@ -260,7 +260,7 @@ def _least_epsilon(subject: Subject, ready: Ready) -> Iterator[_Told]:
     """Yield the least ε for all values of a parameter, where it has few pieces, and is not slow."""
     every = ready.for_all
     if ready.whole is not None:
-        return ""  # a window has less
+        return  # a window has less
     if every is None or not isinstance(claim := every.check.claim, PrivacyClaim):
         return
     known = subject.part("tight", lambda: _pieces_of_epsilon(every, ready.truths.limits))
