@@ -165,6 +165,8 @@ def _all_values(known: verdicts.AllValues, verdict: verdicts.Verdict) -> dict[st
     values["fails_for"] = [_param_interval(interval) for interval in known.fails_for]
     if not known.is_exact:
         values["at_least"] = True
+        if known.holds_for:
+            values["holds_for"] = [_param_interval(interval) for interval in known.holds_for]
     if known.sample is not None:
         values["sample"] = known.sample
     return {"values": values}

@@ -263,6 +263,15 @@ def _values_that_fail(known: verdicts.AllValues) -> str:
     return f"{known.param} in {' and '.join(texts)}{more}{least}"
 
 
+def _values_that_hold(known: verdicts.AllValues) -> str:
+    """Return for which values a claim holds that may fail for more than is told, rounded inward."""
+    inside = [] if known.is_exact else [each.inside for each in known.holds_for]
+    texts = [each.claimed for each in inside if each is not None]
+    n_more = len(texts) - _INTERVALS_SHOWN
+    more = f" and {n_more} more" if n_more > 0 else ""
+    return f"{known.param} in {' and '.join(texts[:_INTERVALS_SHOWN])}{more}" if texts else ""
+
+
 def _value_rows(answer: Answer) -> list[Row]:
     """Return the exact set of values for which a claim fails, and which one is shown."""
     known = answer.outcome.all_values
@@ -270,6 +279,8 @@ def _value_rows(answer: Answer) -> list[Row]:
         return []
     rows = [Row("for", _values_that_fail(known), "number")]
     rows += [Row("where", text, "faint") for text in roots(known)]
+    if holding := _values_that_hold(known):
+        rows.append(Row("holds for", holding))
     if known.sample is not None:
         rows.append(Row("shown at", f"{known.param} = {known.sample}"))
     return rows

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from tests.check.test_all_values import beside_ends, fails_at
-from tests.checking import check_text, verdicts
+from tests.checking import called, check_text, verdicts
 
 COIN = """
 param p in (0, 1)
@@ -215,6 +215,19 @@ def test_sets_between_those_of_first_outputs_with_and_without_a_state(
     assert ("at_least" not in result["values"]) == is_exact
     assert all(fails_at(result, Fraction(value)) for value in inside)
     assert not any(fails_at(result, Fraction(value)) for value in outside)
+
+
+def test_it_is_told_for_which_values_a_claim_surely_holds(tmp_path):
+    (result,) = check_text(f"{PAID}check paid: delta(ln 2) <= 1/2", "--explain", "none")["results"]
+    (held,) = result["values"]["holds_for"]
+    assert result["values"]["at_least"]
+    first, last = result["values"]["fails_for"]
+    low, high = (Fraction(held[end]["decimal"]) for end in ("from", "to"))
+    assert 0 <= low - Fraction(first["to"]["decimal"]) < Fraction(1, 10**6)
+    assert 0 <= Fraction(last["from"]["decimal"]) - high < Fraction(1, 10**6)
+    model = tmp_path / "paid.dpm"
+    model.write_text(f"{PAID}check paid: delta(ln 2) <= 1/2\n")
+    assert "        holds for    p in [" in called("check", model).stdout
 
 
 WEIGHTS = ["p", "1 - p", "1/2", "1/3", "p/2", "p * (1 - p)", "(1 + p)/3", "p^2"]
