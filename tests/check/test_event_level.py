@@ -418,6 +418,7 @@ def test_each_selection_of_inputs_has_the_pairs_with_an_end_among_them():
 def test_sequences_are_listed_where_pairs_are_more(monkeypatch, adjacent, kind):
     """81 inputs with 81 sequences each: 3,240 pairs, or 324, which have fewer nodes merged."""
     monkeypatch.setattr(of_pairs, "_MAX_ENTRIES", 1)
+    monkeypatch.setattr(of_pairs, "_PREFIXES_A_PAIR", 0)
     text = f"""mechanism m {{
       input x[1..4] in 0..2
       adjacent {adjacent}
@@ -427,3 +428,16 @@ def test_sequences_are_listed_where_pairs_are_more(monkeypatch, adjacent, kind):
     evidence = complete_evidence(seen_pairs(chain, chain.initial, Limits()))
     assert isinstance(evidence, kind)
     assert tight_epsilon(evidence, 0).value == ln(4**4 if adjacent == "all" else 4)
+
+
+@pytest.mark.parametrize("largest", [1 << 20, 1 << 18])
+def test_a_table_for_many_pairs_may_have_more_sequences(monkeypatch, largest):
+    """4,950 pairs of states with 4,096 sequences each: merged, that are 20 million prefixes."""
+    monkeypatch.setattr(of_pairs, "_MAX_ENTRIES_OF_MANY_PAIRS", largest)
+    chain = built_chain(
+        """mechanism m { input x in 0..99  adjacent all
+        for i in 1..12 { b ~ bernoulli((x + 1)/102)  output b } }""",
+        "m",
+    )
+    table = of_pairs._paired_rows(seen_pairs(chain, chain.initial, Limits()))
+    assert (table is None) is (largest < 1 << 20)

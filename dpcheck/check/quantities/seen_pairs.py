@@ -34,6 +34,11 @@ _ENTRIES_A_PAIR = 4
 """A table may have so many entries for each pair: merged prefixes have a node a pair at least,
 which takes several times their memory."""
 
+_MAX_ENTRIES_OF_MANY_PAIRS = 1 << 20
+_PREFIXES_A_PAIR = 128
+"""Where pairs are many, so many entries for each, up to a million in all: a state has rows once,
+each of its pairs has its own prefixes. Seven rounds that share noise, 8,128 pairs: 4 s, not 180."""
+
 Known = TypeVar("Known")
 Memo = WeakKeyDictionary[Chain, dict[bytes, Known]]
 """What is known of states, or pairs of states, of a chain, by their numbers."""
@@ -164,7 +169,9 @@ def _paired_rows(seen: SeenPairs) -> PairedRows | None:
     chain, limits = seen.chain, seen.limits
     if chain.offers:
         return None
-    entries = max(_MAX_ENTRIES, 4 * len(chain.targets), _ENTRIES_A_PAIR * len(seen.pairs))
+    n_pairs = len(seen.pairs)
+    of_many = min(_MAX_ENTRIES_OF_MANY_PAIRS, _PREFIXES_A_PAIR * n_pairs)
+    entries = max(_MAX_ENTRIES, 4 * len(chain.targets), _ENTRIES_A_PAIR * n_pairs, of_many)
     table = sequence_table(chain, seen.sources, limits=limits, max_entries=entries)
     return None if table is None else PairedRows(table, seen.pairs)
 

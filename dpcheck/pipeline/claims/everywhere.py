@@ -96,8 +96,14 @@ MAX_ROUNDS_FOR_ALL = 10
 MAX_ROUNDS = 20
 """Bounds the rounds of a stream that are tried to refute a claim."""
 
-MAX_SEQUENCES = 128
-"""Windows with more sequences of outputs are not made longer: these would take five seconds."""
+MAX_SEQUENCES = 512
+"""Windows with more sequences of outputs are not made longer: nine rounds of two answers."""
+
+MAX_SEQUENCES_FOR_ALL = 128
+"""The same for all values of a parameter, where seven rounds take five seconds."""
+
+MAX_STATES_GOING_ON = 25_000
+"""Nor are those with more states: where every round keeps noise nine have more, after 20 s."""
 
 MAX_COMBINATIONS = 3**6
 """In so many ways inputs differ together where each is told apart: 3^8 take ten seconds."""
@@ -129,11 +135,12 @@ class Worst(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What a window says of a claim, and what its neighbors lose, if that is known."""
+    """What a window of so many states says of a claim, and what its neighbors lose, if known."""
 
     size: Size
     outcome: Outcome
     worst: Callable[[], Worst | None]
+    n_states: int = 0
 
 
 Decide = Callable[[Size, claims.Claim, Limits], Seen]
@@ -169,7 +176,7 @@ def outcomes_everywhere(check: ResolvedCheck, limits: Limits) -> Generator[Outco
             ready = without_kinds(asked)
         is_decided = not isinstance(outcome.verdict, Undecided)
         worst = cache(partial(_worst, size, ready, own)) if is_decided else lambda: None
-        return Seen(size, outcome, worst)
+        return Seen(size, outcome, worst, ready.explored.sizes.n_states)
 
     outcome = yield from decided_everywhere(check, decide, limits)
     of_window = [ready for found, ready in shown if found.verdict is outcome.verdict]
@@ -461,7 +468,9 @@ class _Search:
     def may_go_on(self, seen: Seen) -> bool:
         """Return whether windows longer than one are looked at, that has its neighbors."""
         n_rounds, n_sequences = seen.size.n_rounds, seen.outcome.coverage.n_sequences
-        is_small = n_sequences is not None and n_sequences <= MAX_SEQUENCES
+        enough = MAX_SEQUENCES if self.for_all is None else MAX_SEQUENCES_FOR_ALL
+        is_small = n_sequences is not None and n_sequences <= enough
+        is_small = is_small and seen.n_states <= MAX_STATES_GOING_ON
         most = MAX_ROUNDS if self.for_all is None else MAX_ROUNDS_FOR_ALL
         return self.is_stream and n_rounds < most and is_small and not seen.size.is_endless
 
