@@ -16,6 +16,7 @@ class ParamAsValue(WhatFails, code="DP410"):
     """What depends on a `param` stands where a value is needed, or is no function of it."""
 
     needs_value: bool = False
+    instead: str = ""
 
     explanation = """\
 A `param` is a value that nobody has chosen: a claim about it speaks of all its values at once. It
@@ -29,7 +30,8 @@ Right: const alpha = 1/2   ...   if alpha > 1/2 { output Y }"""
 
     @property
     def help(self) -> str | None:
-        return "a `const` has a value, which `-D` may change" if self.needs_value else None
+        has_value = "a `const` has a value, which `-D` may change"
+        return has_value if self.needs_value else self.instead or None
 
 
 def needs_value(span: Span, why: str, run: tuple[str, ...] = ()) -> ParamAsValue:
@@ -193,7 +195,6 @@ Right: check rr for p in [1/2, 1): dp(ln(p / (1 - p)))"""
 
 
 _KINDS: Final[Mapping[FaultKind, type[WhatFails]]] = {
-    "no function of a parameter": ParamAsValue,
     "division by zero": runs.DivisionByZero,
     "not an integer exponent": runs.NoExactValue,
     "no exact value": runs.NoExactValue,
@@ -209,4 +210,6 @@ def of_fault(fault: Fault, place: Span, run: tuple[str, ...] = ()) -> RunMistake
     """Return the mistake that a fault is, at its own place or else at that of the whole."""
     if fault.kind == "parameter":
         return needs_value(fault.span or place, fault.title, run)
+    if fault.kind == "no function of a parameter":
+        return ParamAsValue(fault.span or place, run, fault.title, instead=fault.help)
     return _KINDS[fault.kind](fault.span or place, run, fault.title)

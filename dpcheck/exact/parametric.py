@@ -30,7 +30,15 @@ MOST = 1 << 16
 
 
 class ParamError(Exception):
-    """What depends on a parameter has no value, or none that is known: why, as a sentence."""
+    """What depends on a parameter has no value, or none that is known: why, as a sentence.
+
+    `help` is what to write instead, where that is known.
+    """
+
+    def __init__(self, why: str, help_text: str = "") -> None:
+        """Keep why."""
+        super().__init__(why)
+        self.help = help_text
 
 
 @dataclass(frozen=True)
@@ -220,12 +228,33 @@ def as_budget(value: Quantity) -> Budget:
         exponent, name = value.exponent(), value.param.name
         if exponent is None:
             why = f"is no rational multiple of `{name}`, to which logarithms may be added"
-            raise ParamError(f"`{param_text(value)}` {why}: `{name}/2 + ln 3`")
+            title = f"`{param_text(value)}` {why}: `{name}/2 + ln 3`"
+            raise ParamError(title, _as_multiple_of_another(value))
         if any(end is not None and abs(exponent * end) > MOST for end in value.param.ends):
             raise ParamError(f"`exp` of `{name}` is too large or small at an end of its values")
         argument = exponential(value.param.exponent)
         return logarithm(argument, exponent, value.param, is_exponential=True)
     raise ParamError("this is no budget")
+
+
+def _as_multiple_of_another(value: ParamNumber) -> str:
+    """Return how to write q/b for a parameter b > 0: as a multiple of one for 1/b; "" for others.
+
+    >>> _as_multiple_of_another(ParamNumber(ONE / (b := Param("b", 2, None)).stand_in, b))
+    'declare `param eps in (0, 1/2)` for 1/b: `1/b` is `eps`'
+    """
+    param = value.param
+    factor = multiply(value.value, param.stand_in)
+    if value.is_exponential or isinstance(factor, ExpNumber) or param.low is None or param.low < 0:
+        return ""
+    low, high = (fmpq(1) / end if end else None for end in param.ends)
+    name = "rate" if param.name == "eps" else "eps"
+    other = Param(name, high or 0, low, param.has_high, param.has_low)
+    declared = f"{name} > 0" if other.ends == (0, None) else f"{name} in {other.text}"
+    multiple = multiply(factor, other.stand_in)
+    assert isinstance(multiple, ExpNumber), "of a parameter"
+    is_written = f"`{param_text(value)}` is `{param_text(ParamNumber(multiple, other))}`"
+    return f"declare `param {declared}` for 1/{param.name}: {is_written}"
 
 
 def negative(value: ParamNumber) -> ParamNumber:

@@ -64,11 +64,16 @@ class Fault(Exception):
     """An operation that has no result on these values.
 
     `title` is a lower-case sentence with the values in it; `span` is the place of the operation,
-    filled in by `evaluate`.
+    filled in by `evaluate`, and `help` what to write instead, where that is known.
     """
 
     def __init__(
-        self, kind: FaultKind, title: str, values: Sequence[Value], span: Span | None = None
+        self,
+        kind: FaultKind,
+        title: str,
+        values: Sequence[Value],
+        span: Span | None = None,
+        help_text: str = "",
     ) -> None:
         """Keep what happened."""
         super().__init__(title)
@@ -76,10 +81,13 @@ class Fault(Exception):
         self.title = title
         self.values = tuple(values)
         self.span = span
+        self.help = help_text
 
     def at(self, span: Span) -> Fault:
         """Return the fault with a place, unless it has one already (the innermost counts)."""
-        return self if self.span is not None else Fault(self.kind, self.title, self.values, span)
+        if self.span is not None:
+            return self
+        return Fault(self.kind, self.title, self.values, span, self.help)
 
 
 def apply(op: expressions.Operator, args: Sequence[Value]) -> Value:
@@ -100,7 +108,8 @@ def apply(op: expressions.Operator, args: Sequence[Value]) -> Value:
     except exact.TooLarge as error:
         raise Fault("too large", str(error), args) from None
     except exact.ParamError as error:
-        raise Fault("no function of a parameter", str(error), args) from None
+        kind: FaultKind = "no function of a parameter"
+        raise Fault(kind, str(error), args, help_text=error.help) from None
     except NotForAll:
         raise Fault("without bounds", f"`{op}` needs a number with bounds", args) from None
 

@@ -315,7 +315,7 @@ def asked_budget(value: Value, span: Span, scope: Scope) -> exact.Budget | None:
         try:
             value = exact.parametric.as_budget(value)
         except exact.ParamError as error:
-            scope.report(ParamAsValue(span, (), str(error)))
+            scope.report(ParamAsValue(span, (), str(error), instead=error.help))
             return None
     known = as_budget(value)
     if known is not None:
