@@ -6,9 +6,11 @@ from fractions import Fraction
 from itertools import combinations, permutations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpcheck.check.quantities import endless_claims
 from dpcheck.check.values.verdicts import Undecided
 from tests.check.building import mechanism_chain
 from tests.check.claims import compute, delta, ln, outcome
@@ -133,6 +135,17 @@ def test_what_no_first_outputs_show_is_violated_in_the_long_run():
     p, q = (Fraction(each) for each in result["counterexample"]["probabilities"])
     assert p - q == Fraction(2, 3)
     assert verdicts(check_text(COIN + "check waits: delta(0) <= 2/3")) == ["holds"]
+
+
+@pytest.mark.parametrize(
+    "claim", ["delta(0) < 2/3", "delta(0) >= 3/4", "delta(0) != 2/3", "epsilon(1/2) < inf"]
+)
+def test_first_outputs_are_not_followed_to_a_bound_that_they_never_exceed(claim, monkeypatch):
+    def followed(*_):
+        raise AssertionError("first outputs bound a quantity from below")
+
+    monkeypatch.setattr(endless_claims, "_longer_evidence", followed)
+    assert verdicts(check_text(COIN + f"check waits: {claim}")) == ["violated"]
 
 
 def test_a_composition_with_such_a_part_is_exact():
