@@ -111,6 +111,8 @@ def number_text(
     '3/4'
     >>> number_text(Amount("161/648000", "0.00024845679012345679"))
     '≈ 0.0002484568'
+    >>> number_text(Amount("3/2", "1.5"), 0), number_text(Amount(f"1/{10**30}", "1e-30"), 0)
+    ('3/2', '≈ 1e-30')
     >>> number_text(Amount("in [0, 2.5811747917e-9]", "0", enclosure=("0", "2.5811747917e-9")))
     'in [0, 2.581175e-9]'
     """
@@ -118,7 +120,12 @@ def number_text(
         return interval  # it may be 0, and need not
     if len(amount.exact) <= longest and not _is_interval(amount):
         return amount.exact
-    return amount.decimal if amount.decimal == "inf" else f"≈ {_rounded(amount.decimal, digits)}"
+    if amount.decimal == "inf":
+        return "inf"
+    short = _rounded(amount.decimal, digits)
+    about = f"≈ {short}"
+    is_exact = len(amount.exact) <= len(about) and _is_same(amount.exact, short)
+    return amount.exact if is_exact else about
 
 
 def readable(amount: Amount, longest: int = 24, digits: int = _DIGITS_SHOWN) -> str:
