@@ -260,7 +260,11 @@ def _values_that_fail(known: verdicts.AllValues) -> str:
     n_more = len(known.fails_for) - len(texts)
     more = f" and {n_more} more" if n_more else ""
     least = "" if known.is_exact else " at least"
-    return f"{known.param} in {' and '.join(texts)}{more}{least}"
+    asked = ""
+    if known.is_part:
+        are_all = " and ".join(each.text for each in known.fails_for) == known.asked
+        asked = ", all asked" if are_all else f", asked for {known.asked}"
+    return f"{known.param} in {' and '.join(texts)}{more}{least}{asked}"
 
 
 def _values_that_hold(known: verdicts.AllValues) -> str:

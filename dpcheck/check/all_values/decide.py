@@ -159,6 +159,7 @@ def violated_within(
         *(for_all.param.name, _asked_text(for_all, line, asked), fails_for, exact_text(value)),
         shown_at=value,
         is_exact=are_all,
+        is_part=bool(for_all.part),
     )
     return replace(outcome, all_values=known)
 
@@ -195,6 +196,7 @@ def _truth(
         shown_at=sample,
         is_exact=doubtful.is_empty,
         holds_for=_with_ends(holds_for, (v for v in outcomes if v not in fail_alone), line),
+        is_part=bool(setting.for_all.part),
     )
     if not intervals:
         return Outcome(Holds(), failing.coverage, failing.vacuity, all_values=shown)

@@ -105,6 +105,7 @@ def joined_outcome(
         shown_at,
         all(each.is_exact for each in known),
         _joined((one for each in known for one in each.holds_for), name),
+        bool(for_all.part),
     )
     if isinstance(claim, QuantityValue):
         verdict = value_of_pieces(whole, WORDS[type(claim.quantity)])

@@ -109,7 +109,7 @@ def of_one_value(outcome: Outcome, value: Chosen, for_all: ForAll) -> Outcome:
     """Return the outcome of an ordinary mechanism as that of a claim about one value."""
     end = line_of(for_all.param, [], is_exponential=for_all.is_exponential).end_at(value)
     here, verdict = ParamInterval(end, end), outcome.verdict
-    known = AllValues(for_all.param.name, here.text)
+    known = AllValues(for_all.param.name, here.text, is_part=bool(for_all.part))
     if isinstance(verdict, Violated):
         sample = exact_text(value)
         known = replace(known, fails_for=(here,), sample=sample, shown_at=value)

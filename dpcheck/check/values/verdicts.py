@@ -521,10 +521,10 @@ class Piece:
 class AllValues:
     """What is known of a claim for all values of a parameter.
 
-    `asked` are the values it is about; a claim fails for exactly those of `fails_for`, of which
-    `sample` is a simple one (None where all are irrational), as a value `shown_at`, and holds for
-    those of `holds_for`. It may fail for more if `is_exact` is false: where some inputs of
-    infinitely many show it. `pieces` are what `compute` asked for.
+    `asked` are the values it is about, with `is_part` some of the parameter's; a claim fails for
+    exactly those of `fails_for`, of which `sample` is a simple one (None where all are irrational),
+    as a value `shown_at`, and holds for those of `holds_for`. It may fail for more if `is_exact` is
+    false: where some inputs of infinitely many show it. `pieces` are what `compute` asked for.
     """
 
     param: str
@@ -535,6 +535,7 @@ class AllValues:
     shown_at: int | Rational | Budget | None = None
     is_exact: bool = True
     holds_for: tuple[ParamInterval, ...] = ()
+    is_part: bool = False
 
 
 @dataclass(frozen=True)
