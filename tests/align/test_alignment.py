@@ -1036,6 +1036,26 @@ def test_a_claim_that_fails_up_to_a_logarithm_that_is_asked_fails_for_all():
     assert part["values"]["at_least"] is True
 
 
+@pytest.mark.parametrize(
+    ("part", "claim", "fails_for"),
+    [
+        ("(0, 1)", "dp(ln 2)", "(0, 1/2)"),
+        ("(1/8, 3/4]", "epsilon <= ln 2", "(1/8, 1/2)"),
+        ("(0, 1)", "epsilon < ln(1 + alpha)", "(0, 0.618033]"),
+        ("(0, 3/4]", "epsilon = ln 2", None),
+    ],
+)
+def test_a_window_that_fails_where_the_proof_may_shows_all_values(part, claim, fails_for):
+    """ε is -ln(alpha); of `epsilon = b` the proof says nothing of values where ε is below b."""
+    model = f"{COUNT}check m for alpha in {part}: {claim}"
+    [found] = for_all_alpha(model, "alpha in (0, 1)")
+    assert ("at_least" in found["values"]) == (fails_for is None)
+    if fails_for is not None:
+        (one,) = found["values"]["fails_for"]
+        low, high = (each.get("exact", each["decimal"][:8]) for each in (one["from"], one["to"]))
+        assert (low, high) == tuple(fails_for.strip("([])").split(", "))
+
+
 def test_a_claim_is_refuted_at_a_logarithm_where_ratios_are_exact():
     """At ln(2), where exp(eps) is one, exp(-eps/2) is no ratio."""
     text = COUNT.replace("<= 1", "<= 2").replace("alpha", "exp(-eps/2)")

@@ -29,6 +29,7 @@ from dpcheck.check.values.event_text import going_on
 from dpcheck.check.values.measures import ClaimRejected
 from dpcheck.check.values.verdicts import (
     OPPOSITE,
+    AllValues,
     Amount,
     Beside,
     Comparison,
@@ -317,12 +318,10 @@ class _Search:
                     outcome = self.decided(seen.size, _with_comparison(claim, half)).outcome
                 if half in ("<=", "<") and isinstance(outcome.verdict, Violated):
                     assert half in left, "an alignment and a window contradict each other"
-                    at = outcome.all_values  # other windows may show more values
-                    known = (
-                        None
-                        if at is None
-                        else replace(at, is_exact=at.is_exact and not at.holds_for)
-                    )
+                    at = outcome.all_values
+                    is_all = at is not None and at.is_exact and not at.holds_for
+                    is_all = is_all or self.fails_for_no_more(at, comparison, epsilon)
+                    known = None if at is None else replace(at, is_exact=is_all)
                     return replace(outcome, all_values=known)
                 if half in (">=", ">") and isinstance(outcome.verdict, Holds):
                     left.discard(half)
@@ -368,6 +367,19 @@ class _Search:
         high = epsilon_amount(self.most)
         why = false_comparison("epsilon", claim, high, relation)
         return self.proved(Violated(why)) if is_wrong else None
+
+    def fails_for_no_more(
+        self, known: AllValues | None, comparison: Comparison, epsilon: Budget | None
+    ) -> bool:
+        """Return whether a claim fails for no more values than a window shows.
+
+        A claim `epsilon <= b` may fail only where what is proved is above b.
+        """
+        is_bound = comparison in ("<=", "<") and known is not None and known.is_exact
+        if not is_bound or self.most is None or self.for_all is None:
+            return False
+        line, region = _where_false(self.most, comparison, epsilon, self.for_all, self.weights)
+        return known is not None and tuple(line.intervals(region)) == known.fails_for
 
     def decided(self, size: Size, claim: claims.Claim) -> Seen:
         """Return what a window says of a claim; a size that is too much leaves it open."""
