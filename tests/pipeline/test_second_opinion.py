@@ -84,7 +84,8 @@ mechanism coin(q = 1/3) { input x in 0..1  adjacent all
 mechanism best { input x in 0..1  adjacent all
   a ~ geometric(x, 1/2) unbounded  b ~ geometric(0, 1/2) unbounded  output max(a, b) }
 mechanism later { input x in 0..1  adjacent all
-  while true { y ~ bernoulli(if x = 1 then 1/3 else 1/2)  output y  s ~ bernoulli(1/2)  if s { stop } } }
+  while true { y ~ bernoulli(if x = 1 then 1/3 else 1/2)  output y
+    s ~ bernoulli(1/2)  if s { stop } } }
 check coin(q = p): dp(ln 2)
 compute best: renyi(2)
 compute later: renyi(2)

@@ -378,7 +378,9 @@ class _Search:
         is_bound = comparison in ("<=", "<") and known is not None and known.is_exact
         if not is_bound or self.most is None or self.for_all is None:
             return False
-        line, region = _where_false(self.most, comparison, epsilon, self.for_all, self.weights)
+        line, region = _where_false(
+            self.most, comparison, epsilon, self.for_all, self.proof.weights
+        )
         return known is not None and tuple(line.intervals(region)) == known.fails_for
 
     def decided(self, size: Size, claim: claims.Claim) -> Seen:
