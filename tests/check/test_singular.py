@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpcheck.check.evidence import endless
+from dpcheck.check.evidence.merged_prefixes import merged
 from dpcheck.check.quantities import endless_claims
 from dpcheck.check.values.verdicts import Undecided
 from tests.check.building import mechanism_chain
@@ -146,6 +148,20 @@ def test_first_outputs_are_not_followed_to_a_bound_that_they_never_exceed(claim,
 
     monkeypatch.setattr(endless_claims, "_longer_evidence", followed)
     assert verdicts(check_text(COIN + f"check waits: {claim}")) == ["violated"]
+
+
+def test_few_first_outputs_are_followed_to_tell_what_is_known(monkeypatch):
+    sizes = []
+
+    def counted(*prefixes, **how):
+        graph = merged(*prefixes, **how)
+        sizes.append(len(graph.edges))
+        return graph
+
+    monkeypatch.setattr(endless, "merged", counted)
+    slow = COIN.replace("1/4", "499/1000").replace("3/4", "501/1000")
+    assert verdicts(check_text(slow + "check coin: delta(0) <= 9/10")) == ["violated"]
+    assert 2000 < max(sizes) < 8000
 
 
 def test_a_composition_with_such_a_part_is_exact():

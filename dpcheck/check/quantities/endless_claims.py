@@ -68,6 +68,9 @@ _MAX_MERGED_DEPTH = 4096
 """Bounds the first outputs that are merged, doubled each time."""
 _MAX_DEPTH_TOLD = 16
 """So many outputs a run are cut down to the fewest that show a bound: more are not read anyway."""
+_SHARE_TO_TELL = 5
+"""Outputs that are looked for to tell a verdict known without them may take one part in so many of
+the states allowed."""
 _ASKED_OUTPUTS = 2
 """Outputs of the path formula that advice suggests."""
 FEWEST_DIGITS = 3
@@ -116,7 +119,8 @@ def finite_evidence(
     short = violating_prefixes(claim, seen)
     if short is not None or not is_above or not endless_prefixes(seen).singular(seen.limits):
         return short
-    return _longer_evidence(claim, seen)
+    allowed = replace(seen.limits, max_states=seen.limits.max_states // _SHARE_TO_TELL)
+    return _longer_evidence(claim, replace(seen, limits=allowed))
 
 
 def _longer_evidence(claim: EventClaim, seen: SeenPairs) -> tuple[Evidence, Decision] | None:
