@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import lcm
 from typing import Literal
 
@@ -22,9 +22,9 @@ from dpcheck.exact.number import (
 )
 from dpcheck.exact.param import Param
 from dpcheck.exact.text import exact_text
-from dpcheck.records import dataclass
+from dpcheck.records import dataclass, replace
 
-ONE = fmpq(1)
+ONE, ZERO = fmpq(1), fmpq(0)
 MOST = 1 << 16
 """No greater exponent is written at an end of the values of a parameter: some 100,000 bits."""
 
@@ -45,12 +45,19 @@ class ParamError(Exception):
 class ParamNumber:
     """A number that depends on a parameter, by its value at the stand-in.
 
-    With `is_exponential` it is a rational function of exp(q·eps), else of the parameter itself.
+    With `is_exponential` it is a rational function of exp(q·eps), else of the parameter itself. It
+    was made of powers of e^`made_of`: `exp(-eps/2)^2` of e^(x/2), of which it has whole powers.
     """
 
     value: ExpNumber
     param: Param
     is_exponential: bool = False
+    made_of: fmpq = ZERO
+
+    @property
+    def unit(self) -> fmpq:
+        """The largest r such that all that it was made of is a function of e^r."""
+        return fmpq(self.value.unit).gcd(self.made_of)
 
     def exponent(self) -> fmpq | None:
         """Return q where the number is q times the parameter, and may stand in an exponent."""
@@ -194,16 +201,20 @@ def combined(symbol: Symbol, left: Quantity, right: Quantity) -> Quantity:
     if symbol == "/":
         if isinstance(right, ParamNumber):
             _refuse_divisor(right)
-        return _wrapped(divide(a, b), own)
+        return _wrapped(divide(a, b), left, right)
     operation = {"+": add, "-": subtract, "*": multiply}[symbol]
-    return _wrapped(operation(a, b), own)
+    return _wrapped(operation(a, b), left, right)
 
 
-def _wrapped(value: Number, own: ParamNumber | ParamBudget) -> Number | ParamNumber:
+def _wrapped(value: Number, *parts: Quantity) -> Number | ParamNumber:
     """Return a number at the stand-in as what it is: constant, or a function of the parameter."""
-    if isinstance(value, ExpNumber):
-        return ParamNumber(value, own.param, own.is_exponential)
-    return value
+    if not isinstance(value, ExpNumber):
+        return value
+    own = next(each for each in parts if isinstance(each, ParamNumber | ParamBudget))
+    units = [each.unit for each in parts if isinstance(each, ParamNumber)]
+    unit = reduce(fmpq.gcd, units, value.unit)
+    made_of = unit if own.is_exponential and unit != value.unit else ZERO
+    return ParamNumber(value, own.param, own.is_exponential, made_of)
 
 
 def _with_budget(symbol: Symbol, left: Quantity, right: Quantity) -> Quantity:
@@ -259,7 +270,7 @@ def _as_multiple_of_another(value: ParamNumber) -> str:
 
 def negative(value: ParamNumber) -> ParamNumber:
     """Return -value."""
-    return ParamNumber(-value.value, value.param, value.is_exponential)
+    return replace(value, value=-value.value)
 
 
 def raised(base: ParamNumber, exponent: int, limit_bits: int) -> Number | ParamNumber:

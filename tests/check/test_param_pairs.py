@@ -471,6 +471,17 @@ def test_evidence_for_all_values_is_lacking_and_for_a_value_where_it_fails_is_pr
     assert found == dict.fromkeys(claims, 2) | {"dp(ln 2)": 0}
 
 
+@pytest.mark.parametrize("yes", ["exp(-eps/2)^2", "exp(-eps/2) * exp(-eps/2)", "1/exp(eps/2)^2"])
+def test_values_that_are_shown_are_those_at_which_all_that_is_read_is_exact(yes):
+    """At ln(2), `exp(-eps/2)^2` reads an irrational number, though it is 1/2 itself."""
+    model = f"param eps > 0\n{ANSWER.replace('YES', yes).replace('NO', '1/3')}"
+    claim = "check answer: epsilon >= ln(1 + exp(eps))\n"
+    (shown,) = check_text(model + claim)["results"]
+    (plain,) = check_text(model.replace(yes, "exp(-eps)") + claim)["results"]
+    assert shown["values"]["fails_for"] == plain["values"]["fails_for"]
+    assert (shown["values"]["sample"], plain["values"]["sample"]) == ("ln(4)", "ln(2)")
+
+
 def test_what_is_said_to_hold_names_the_target_with_its_parameter(tmp_path):
     model = ANSWER.replace("YES", "1/2").replace("NO", "1/3")
     place = tmp_path / "m.dpm"

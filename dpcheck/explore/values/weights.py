@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dpcheck.diagnostics.params import ParamAsValue, WeightOutsideUnit
-from dpcheck.exact import ExpNumber, Number, ParamNumber, add, divide, sign, subtract
+from dpcheck.exact import ExpNumber, Number, ParamNumber, add, divide, exponential, sign, subtract
 from dpcheck.exact.parametric import combined, example_where, zero_at_end
 from dpcheck.explore.values.codes import ValueTable
 from dpcheck.explore.values.mistakes import MistakeFault
@@ -44,7 +44,9 @@ def weight_value(
         zeros = [side for side in sides if example_where(side, (0,))]
         weights.vanishing.update(dict.fromkeys(each.value for each in zeros))
         if isinstance(value.value, ExpNumber):
-            weights.by_unit.setdefault(value.value.unit, value.value)
+            power = exponential(value.unit)
+            assert isinstance(power, ExpNumber), "a unit is not 0"
+            weights.by_unit.setdefault(value.unit, power)
         if zeros and value.param.is_single:
             return 0 if zeros[0] is value else 1
         value = value.value
