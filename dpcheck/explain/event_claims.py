@@ -215,6 +215,7 @@ def _tight(
     least_delta: Amount | None = quantity_amount(tight_delta(evidence, epsilon).value)
     if evidence.tells_in_the_long_run:
         reason = IN_THE_LONG_RUN
+    reason = reason if least_epsilon.exact == "inf" else ""
     more, is_known = "", complete is not None
     if complete is None and isinstance(against, TableEvidence):
         n = max(_lengths(against))
