@@ -20,7 +20,7 @@ from dpcheck.report.characters import visible
 
 if TYPE_CHECKING:
     from dpcheck.explain import Detail
-    from dpcheck.pipeline.options import Overviewed
+    from dpcheck.pipeline.options import Options, Overviewed
     from dpcheck.report.answers import Event
     from dpcheck.report.overview import Overview
 
@@ -169,34 +169,54 @@ def check(
 
     `-` is standard input. What the call leaves open, [tool.dpcheck] of pyproject.toml may say.
     """
-    from dpcheck.cli.config import limited
-    from dpcheck.pipeline.options import EXPLAINED_IN_FULL, Options
-    from dpcheck.pipeline.sources.files import STANDARD_INPUT
-
     config = Config() if no_config else _config()
-    paths = paths or config.paths
-    if not paths:
-        raise click.UsageError("Missing argument 'FILE_OR_DIR...'.")
+    paths = _paths(paths, config)
     changed = None if changed_since is None else _changed(changed_since, config)
-    how = Options(
-        (*config.constants, *definitions),
-        select,
-        limited(config, limits, _is_given),
-        strict_vacuity or config.strict_vacuity,
-        allow_empty or changed is not None,
-        _standard_input() if STANDARD_INPUT in paths else None,
-        _given_or("explain", explain, config.explain),
-        EXPLAINED_IN_FULL if form == "text" and not files else None,
+    settled = _settled(config, paths, definitions, limits, explain, jobs)
+    how = replace(
+        settled,
+        select=select,
+        strict_vacuity=strict_vacuity or config.strict_vacuity,
+        allow_empty=allow_empty or changed is not None,
+        n_explained=settled.n_explained if form == "text" and not files else None,
         has_witnesses=witnesses is not None,
         has_opinions=second_opinion,
-        cache=None if no_cache else checking.trusted_cache(paths, cache_dir),
-        jobs=_given_or("jobs", jobs, config.jobs and min(config.jobs, os.cpu_count() or 1)),
         changed=changed,
-        optional=config.names - {text.partition("=")[0].strip() for text in definitions},
+        cache=None if no_cache else checking.trusted_cache(paths, cache_dir),
     )
     agreed = _baseline(baseline, select, config, is_written=update_baseline)
     return checking.checked(
         paths, how, checking.Report(form, files, quiet, witnesses, agreed, update_baseline)
+    )
+
+
+def _paths(given: tuple[str, ...], config: Config) -> tuple[str, ...]:
+    """Return the files and directories to check: of the call, or of the project."""
+    if not (found := given or config.paths):
+        raise click.UsageError("Missing argument 'FILE_OR_DIR...'.")
+    return found
+
+
+def _settled(
+    config: Config,
+    paths: tuple[str, ...],
+    definitions: tuple[str, ...],
+    limits: RunLimits,
+    explain: Detail,
+    jobs: int,
+) -> Options:
+    """Return options with what is read, and what the project says where the call leaves it open."""
+    from dpcheck.cli.config import limited
+    from dpcheck.pipeline.options import Options
+    from dpcheck.pipeline.sources.files import STANDARD_INPUT
+
+    return Options(
+        (*config.constants, *definitions),
+        limits=limited(config, limits, _is_given),
+        standard_input=_standard_input() if STANDARD_INPUT in paths else None,
+        explain=_given_or("explain", explain, config.explain),
+        jobs=_given_or("jobs", jobs, config.jobs and min(config.jobs, os.cpu_count() or 1)),
+        optional=config.names - {text.partition("=")[0].strip() for text in definitions},
     )
 
 

@@ -32,7 +32,7 @@ from dpcheck.records import Frozen, replace
 from dpcheck.resolve.chains import resolved_chain
 from dpcheck.resolve.checks import Resolved, ResolvedCheck
 from dpcheck.resolve.claims import arrangements
-from dpcheck.resolve.claims.all_values import left_out, quantified
+from dpcheck.resolve.claims.all_values import Quantified, left_out, quantified
 from dpcheck.resolve.claims.claims import at_condition, claim, quantity_names
 from dpcheck.resolve.claims.formulas import Collected, Reader, filled_in_texts
 from dpcheck.resolve.expressions import expressions
@@ -399,10 +399,7 @@ def _resolved_check(
     if explored is None:
         return None
     target, arrangement = explored
-    if scope.session.has_params:
-        report_misuse(list(reader.collected.atoms.values()), scope)
-    targets = [part.target for part, _, _ in parts]
-    values = quantified(question, asked, at, targets, arrangement, reader.scope)
+    values = _values_asked(question, read, parts, arrangement, reader)
     if not values.is_sound:
         return None
     names = [target_text(part.declaration.name.name, part.given) for part, _, _ in parts]
@@ -426,6 +423,20 @@ def _resolved_check(
         leaves_out=leaves_out,
         parameters={} if arrangement else _integers(first.declaration, reader, loop_values),
     )
+
+
+def _values_asked(
+    question: surface.Question,
+    read: tuple[Claim, At | None],
+    parts: Sequence[tuple[_Resolved, int, int]],
+    arrangement: Sequence[Part],
+    reader: Reader,
+) -> Quantified:
+    """Return for which values of a parameter a claim and states are asked; reports misuse of it."""
+    if reader.scope.session.has_params:
+        report_misuse(list(reader.collected.atoms.values()), reader.scope)
+    targets = [part.target for part, _, _ in parts]
+    return quantified(question, *read, targets, arrangement, reader.scope)
 
 
 def _explored(
