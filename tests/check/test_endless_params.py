@@ -47,6 +47,17 @@ mechanism parts(third = 1/3) {
   output f
   while true { y ~ bernoulli(if x then p else if f then 1/3 else third)  output y }
 }
+mechanism one_sided(stays = 1/2) {
+  input x in {true, false}
+  adjacent all
+  f ~ bernoulli(if x then 1/2 else 1/3)
+  output f
+  while f {
+    if x { y ~ {0: p, 1: 1 - p} } else { y ~ {0: stays, 2: 1 - stays} }
+    output y
+    if y > 0 { stop }
+  }
+}
 mechanism half(there = p, other = 1/3) {
   input x in {true, false}
   adjacent all
@@ -89,6 +100,9 @@ def sets_of(result):
         ("coin: delta(0) = 0", "(0, 1/2) (1/2, 1)"),
         ("coin(left = p^2): delta(ln 2) <= p", "(0, 0.618) (0.618, 1)"),
         ("coin(left = 1/(1 + exp(-eps)), right = 2/3): dp(eps, 1/2)", "(0, ln(2)) (ln(2), inf)"),
+        ("one_sided: delta(0) <= 1/4", "(0, 1)"),
+        ("one_sided(stays = 1): delta(0) <= 1/4", "(0, 1)"),
+        ("one_sided(stays = 1): delta(0) != 1/2", "(0, 1)"),
         ("half: dp(0, 1/6)", "(0, 1/3) (1/3, 1)"),
         ("half: dp(0, 1/2)", ""),
         ("half: delta(0) < 1/2", "(0, 1/3) (1/3, 1)"),

@@ -101,6 +101,13 @@ mechanism coin {
   adjacent x != x'
   while true { y ~ bernoulli(if x = 1 then 1/4 else 3/4)  output y }
 }
+mechanism ends {
+  input x in 0..1
+  adjacent x != x'
+  f ~ bernoulli(if x = 1 then 1/3 else 1/2)
+  output f
+  while f { y ~ bernoulli(if x = 1 then 1/4 else 0)  output y  if y { stop } }
+}
 mechanism waits {
   input x in 0..1
   adjacent x != x'
@@ -116,11 +123,21 @@ def test_what_the_long_run_tells_is_exact():
 compute coin: delta(5)
 compute coin: total_variation
 compute coin: epsilon(1/2)
+compute ends: delta(0)
+compute ends: delta(3)
 compute waits: delta(0)
 compute waits: epsilon(2/3)
 """
     results = check_text(COIN + asked)["results"]
-    assert [each["value"]["exact"] for each in results] == ["1", "1", "inf", "2/3", "0"]
+    assert [each["value"]["exact"] for each in results] == [
+        "1",
+        "1",
+        "inf",
+        "1/2",
+        "1/2",
+        "2/3",
+        "0",
+    ]
 
 
 def test_first_outputs_show_what_is_violated():

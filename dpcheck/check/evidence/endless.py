@@ -69,7 +69,7 @@ class EndlessPrefixes:
     def singular(self, limits: Limits) -> tuple[SingularPart, ...] | None:
         """Return the parts in which outputs tell all in the long run.
 
-        None where directions are many, or ratios change in a part that is left.
+        None where directions are many, or ratios change in a part that both sides leave.
         """
         if not self._singular:
             are_few = self._are_few(limits)

@@ -19,8 +19,9 @@ component that is left is replaced by its exits: f solves linear equations there
 in it with probability 0. In one that is not left, p/q of the prefixes is a martingale under Q that
 visits all nodes of the component for ever, and a bounded martingale converges: it is constant,
 every way to go on has the loss that the node has, and the node is a leaf. Where the graph is not
-finite for ever growing p/q, parts that are never left may be `singular`: there what follows a node
-is told apart in the long run, and it leads to what one side alone shows, and what the other does.
+finite for ever growing p/q, parts that are never left, but for what one side alone shows, may be
+`singular`: there what follows a node is told apart in the long run, and it leads to what one side
+alone shows, and what the other does.
 
 Where it is not finite, sequences are cut after a number of outputs: a prefix of that length is a
 leaf with the weights of μ and ν, for all sequences that begin with it. Nodes are then told apart by
@@ -59,7 +60,10 @@ _MAX_ELIMINATED = 400
 
 @dataclass(frozen=True)
 class Parts:
-    """Directions that are never left: whose cycles change ratios (`singular`), or do not."""
+    """Directions that are never left, but for what one side alone shows.
+
+    Their cycles change ratios (`singular`), or do not.
+    """
 
     singular: frozenset[int] = frozenset()
     steady: frozenset[int] = frozenset()
