@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dpcheck.certify.evidence import Shown, certify_event, certify_violation
-from dpcheck.chain.chain import Chain, IntArray
+from dpcheck.chain.chain import IntArray
 from dpcheck.check.evidence.sequences import ENDS
 from dpcheck.check.evidence.table_evidence import TableEvidence
 from dpcheck.check.quantities.event_claims import evidence_against
@@ -29,7 +29,6 @@ from dpcheck.check.values.verdicts import (
     Amount,
     Counterexample,
     Enough,
-    OutputSequence,
     Phrase,
     PhrasePart,
 )
@@ -48,7 +47,7 @@ from dpcheck.explain.explanation import (
 from dpcheck.explain.inputs import InputCells, input_cells
 from dpcheck.explain.pairs import ShownPair
 from dpcheck.explain.rules import rules_of
-from dpcheck.explain.runs.attribution import by_input, by_output, is_over
+from dpcheck.explain.runs.attribution import by_input, by_output
 from dpcheck.explain.runs.traced_run import traced_run
 from dpcheck.explain.subject import Subject
 from dpcheck.logic import claims
@@ -82,7 +81,7 @@ def explain_event_claim(subject: Subject, example: Counterexample) -> Explanatio
         if found.n_violating:  # among those that were compared
             made = _of_smallest_pair(subject, seen, found, budget, tight)
     if made is None:
-        made = replace(_from_counterexample(subject, example, seen), tight=tight(None))
+        made = replace(_from_counterexample(subject, example), tight=tight(None))
     return replace(made, remarks=_why_infinite(claim, example, _one_sided(made.run)))
 
 
@@ -289,30 +288,18 @@ def _others(shown: ShownPair, cells: InputCells, subject: Subject) -> Others:
     )
 
 
-def _from_counterexample(subject: Subject, example: Counterexample, seen: SeenPairs) -> Explanation:
+def _from_counterexample(subject: Subject, example: Counterexample) -> Explanation:
     """Return what the counterexample says, where its pair is the one to show.
 
     That is so where pairs and events are too many to compare, and where a value is too small, so
     that the pair attains it.
     """
     made = found_against(subject.claim, example)
-    pair = seen.named(example.states) if example.runs else None
-    sources = seen.sources[seen.pairs[[] if pair is None else pair]]
-    ended = partial(_ended, chain=seen.chain, sources=sources)
-    runs = [replace(run, shown=ended(run.shown)) for run in made.runs]
     event = made.event
     if not isinstance(event, Phrase):
         shown = [run.shown for run in made.runs]
         event = (*shown, *(each for each in event if each not in shown))
-        event = tuple(map(ended, event))
-    return replace(made, runs=tuple(runs), event=event)
-
-
-def _ended(shown: OutputSequence, chain: Chain, sources: IntArray) -> OutputSequence:
-    """Return a sequence with its end, where nothing follows: merged prefixes do not tell."""
-    goes_on = shown.ending == "goes on"
-    ends = goes_on and any(is_over(chain, source, shown.outputs) for source in sources.tolist())
-    return OutputSequence(shown.outputs) if ends else shown
+    return replace(made, event=event)
 
 
 def found_against(claim: claims.Claim, example: Counterexample) -> Explanation:

@@ -277,7 +277,7 @@ def test_the_fewest_turns_that_exceed_a_budget_are_shown():
     turns = outputs.count("bot")
     step, ends = Fraction(900, 899), Fraction(300, 101)  # bot, and the answer at last
     e2 = Fraction(738905609893065023, 10**17)
-    assert outputs[turns:] in (["true", "..."], ["false", "..."], ["..."])
+    assert outputs[turns:] in (["true"], ["false"], ["..."])
     assert (step ** (turns + 1) > e2) or step**turns * ends > e2
     p, q = (Fraction(each) for each in result["counterexample"]["probabilities"])
     assert p / q > e2

@@ -480,8 +480,20 @@ def test_a_run_that_has_ended_is_not_followed_by_anything(tmp_path):
     answered = answers(text, tmp_path)
     runs = {str(run.shown): run.is_inside for run in answered[0].explanation.runs}
     assert runs == {"N": True, "Y, N": True, "Y, Y": False}
-    assert answered[1].explanation.runs
-    assert all(run.shown.ending == "stopped" for run in answered[1].explanation.runs)
+    (shown,) = answered[1].explanation.event  # one of many is enough: δ is 0
+    assert (shown.ending, len(shown.outputs)) == ("stopped", 10)
+
+
+def test_what_analysts_saw_of_a_run_that_has_ended_is_told_with_its_end(tmp_path):
+    text = """mechanism asks { input x in 0..1 adjacent all
+          for i in 1..2 { query w in 1..2
+            y ~ bernoulli(if x = 1 then w/3 else 1/4) output y } }
+        refute asks: dp(ln 2)
+        refute asks: dp(ln 2, 1/10)
+        refute asks: epsilon > 100"""
+    for answer in answers(text, tmp_path):
+        event = answer.outcome.verdict.counterexample.event
+        assert {(each.ending, len(each.outputs)) for each in event} == {("stopped", 4)}
 
 
 def test_no_infinite_factor_stands_beside_a_finite_ratio(tmp_path):

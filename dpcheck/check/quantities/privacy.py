@@ -28,6 +28,7 @@ from dpcheck.check.values.amounts import (
     quantity_amount,
     ratio_amount,
 )
+from dpcheck.check.values.event_text import EventText
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.limits import Limit
 from dpcheck.logic import claims
@@ -108,12 +109,13 @@ def _decide_privacy(
             return Decision(verdicts.Holds(), closest=Found(None, gap, factor))
         found = tight_quantity(quantity_of(claim), evidence)
         return Decision(None, None, quantity_amount(found.value), found)
-    certify_violation(gap.p, gap.q, *budget)
-    requirement = comparisons.inequality(gap.p, gap.q, *budget)
-    sides = comparisons.inequality_sides(gap.p, gap.q, *budget)
+    shown, event = _smallest(gap, evidence.event_text(gap, factor), budget)
+    certify_violation(shown.p, shown.q, *budget)
+    requirement = comparisons.inequality(shown.p, shown.q, *budget)
+    sides = comparisons.inequality_sides(shown.p, shown.q, *budget)
     found = Found(None, gap, factor)
     plain = verdicts.Counterexample((), (), (), requirement, sides)
-    example = _example(plain, found, gap, evidence, seen, budget)
+    example = _example(plain, shown, event, seen, budget)
     return Decision(verdicts.Violated(example), shown=found)
 
 
@@ -154,7 +156,8 @@ def _decide_quantity(
         if by_excess and over is not None:
             found = _of_largest_excess(found, evidence, over[0])
         assert found.gap is not None, "its value is too large"
-        example = _example(example, found, found.gap, evidence, seen, over)
+        event = evidence.event_text(found.gap, found.factor)
+        example = _example(example, *_smallest(found.gap, event, over), seen, over)
     return Decision(verdicts.Violated(example), amount if is_complete else None, shown=found)
 
 
@@ -223,27 +226,45 @@ def _compared(value: Least, bound: exact.Budget | exact.Extended) -> int:
     return sign
 
 
+def _smallest(
+    gap: EventGap, event: EventText, budget: tuple[exact.Budget, exact.Number] | None
+) -> tuple[EventGap, EventText]:
+    """Return a gap and its event, or one sequence of it if that exceeds a budget alone, δ = 0.
+
+    Each sequence with p > e^ε q does; an event of many is read by nobody.
+    """
+    if budget is None or budget[1] != 0 or not event.runs:
+        return gap, event
+    shown, p, q = event.runs[0]
+    if exact.excess_sign(p, q, budget[0]) <= 0:
+        return gap, event
+    return replace(gap, p=p, q=q), EventText((shown,), event.runs[:1])
+
+
 def _example(
     plain: verdicts.Counterexample,
-    found: Found,
     gap: EventGap,
-    evidence: Evidence,
+    event: EventText,
     seen: SeenPairs,
     budget: tuple[exact.Budget, exact.Number] | None,
 ) -> verdicts.Counterexample:
-    """Return a counterexample with the gap that was found, and its excess over a budget."""
-    event, over = evidence.event_text(gap, found.factor), None
+    """Return a counterexample with an event and its gap, and its excess over a budget."""
+    over, shown = None, event.event
+    ended = seen.ended(gap.pair)
+    if not isinstance(shown, verdicts.Phrase):
+        shown = tuple(map(ended, shown))
     if budget is not None:
         over = number_amount(exact.excess(exact.subtract(gap.p, budget[1]), gap.q, budget[0]))
     return replace(
         plain,
         states=seen.names(gap.pair, is_forward=gap.is_forward),
-        event=event.event,
+        event=shown,
         probabilities=(number_amount(gap.p), number_amount(gap.q)),
         ratio=ratio_amount(gap),
         excess=over,
         runs=tuple(
-            verdicts.Run(run, (number_amount(p), number_amount(q))) for run, p, q in event.runs
+            verdicts.Run(ended(run), (number_amount(p), number_amount(q)))
+            for run, p, q in event.runs
         ),
         n_sequences=event.n_sequences,
     )

@@ -16,9 +16,9 @@ from dpcheck.check.evidence.paired_rows import PairedRows
 from dpcheck.check.evidence.sequences import has_output_cycle, sequence_table
 from dpcheck.check.evidence.table_evidence import TableEvidence
 from dpcheck.check.values.exp_factor import EventGap
-from dpcheck.check.values.verdicts import Coverage
+from dpcheck.check.values.verdicts import Coverage, OutputSequence
 from dpcheck.limits import Limits
-from dpcheck.records import dataclass
+from dpcheck.records import dataclass, replace
 
 if TYPE_CHECKING:
     from dpcheck.check.evidence.endless import EndlessPrefixes
@@ -95,10 +95,65 @@ class SeenPairs:
         certify_event(self.chain, first, sequences, gap.p)
         certify_event(self.chain, second, sequences, gap.q)
 
+    def ended(self, pair: int) -> Callable[[OutputSequence], OutputSequence]:
+        """Return what ends outputs of a pair where all runs that show them then stop.
+
+        Prefixes that are merged do not tell: what follows them has one ratio.
+        """
+        walks = [
+            RunsAfter(self.chain, source) for source in self.sources[self.pairs[pair]].tolist()
+        ]
+
+        def ended(shown: OutputSequence) -> OutputSequence:
+            if shown.ending != "goes on":
+                return shown
+            possible = [walk for walk in walks if walk.states(shown.outputs)]
+            are_over = possible and all(walk.is_over(shown.outputs) for walk in possible)
+            return replace(shown, ending="stopped") if are_over else shown
+
+        return ended
+
     def named(self, names: tuple[str, ...]) -> int | None:
         """Return the pair of states with these names, in any order, None where that takes long."""
         places = range(min(len(self.pairs), _MAX_NAMED))
         return next((k for k in places if set(self.names(k)) == set(names)), None)
+
+
+class RunsAfter:
+    """Where runs from a state are after some outputs, in a chain that shows one a transition."""
+
+    def __init__(self, chain: Chain, source: int) -> None:
+        """Begin without any output."""
+        self.chain = chain
+        self.known: dict[tuple[str, ...], dict[str | None, set[int]]] = {}
+        self.known[()] = self._following({source})
+        self.source = source
+
+    def states(self, outputs: tuple[str, ...]) -> set[int]:
+        """Return the states that runs may be in after outputs, none where these are impossible."""
+        return self._after(outputs[:-1]).get(outputs[-1], set()) if outputs else {self.source}
+
+    def is_over(self, outputs: tuple[str, ...]) -> bool:
+        """Return whether all runs stop after outputs."""
+        after = self._after(outputs)
+        return set(after) == {None} and after[None] == {self.chain.stopped}
+
+    def _after(self, outputs: tuple[str, ...]) -> dict[str | None, set[int]]:
+        """Return the states of the transition after outputs, by what is shown there."""
+        for n in range(1, len(outputs) + 1):
+            if outputs[:n] not in self.known:
+                self.known[outputs[:n]] = self._following(self.states(outputs[:n]))
+        return self.known[outputs]
+
+    def _following(self, states: set[int]) -> dict[str | None, set[int]]:
+        chain = self.chain
+        found: dict[str | None, set[int]] = {}
+        for s in states:
+            for t in chain.targets[chain.indptr[s] : chain.indptr[s + 1]].tolist():
+                code = int(chain.observation[t])
+                is_end = code < 0 or t in (chain.stopped, chain.diverged)
+                found.setdefault(None if is_end else chain.observation_text(code), set()).add(t)
+        return found
 
 
 def seen_pairs(chain: Chain, selected: IntArray, limits: Limits) -> SeenPairs:
