@@ -243,7 +243,7 @@ def _explained(
         others = replace(found.others, n_pairs=whole.n_pairs, is_complete=False)
         found = replace(found, others=others)
     if found is not None and found.tight is not None and known is not None and known.sample:
-        texts = [*_least_epsilon(subject, ready), *_claims_that_hold(answer, known)]
+        texts = [*_least_epsilon(subject, ready, asked), *_claims_that_hold(answer, known)]
         found = replace(found, tight=_at_value(found.tight, known, texts))
     if found is not None and detail == "full" and ready.whole is None:
         n_inputs = ready.explored.sizes.n_initial
@@ -256,15 +256,20 @@ _Told = tuple[str, "Sequence[ParamInterval]"]
 """What is true of all values of some intervals, ends rounded inward, and these as they are."""
 
 
-def _least_epsilon(subject: Subject, ready: Ready) -> Iterator[_Told]:
-    """Yield the least ε for all values of a parameter, where it has few pieces, and is not slow."""
+def _least_epsilon(subject: Subject, ready: Ready, whole: ResolvedCheck | None) -> Iterator[_Told]:
+    """Yield the least ε for all values of a parameter, where it has few pieces, and is not slow.
+
+    Of inputs that are all integers it is that of the `whole`: what is explained is a window.
+    """
     every = ready.for_all
     if ready.whole is not None:
         return  # a window has less
     if every is None or not isinstance(claim := every.check.claim, PrivacyClaim):
         return
-    known = subject.part("tight", lambda: _pieces_of_epsilon(every, ready.truths.limits))
+    known = subject.part("tight", lambda: _pieces_of_epsilon(every, whole, ready.truths.limits))
     if known is None or len(known.pieces) > _MAX_PIECES:
+        return
+    if any(piece.most is not None for piece in known.pieces):
         return
     intervals = [piece.interval for piece in known.pieces]
     found = [(piece.text, piece.interval.inside) for piece in known.pieces]
@@ -274,12 +279,17 @@ def _least_epsilon(subject: Subject, ready: Ready) -> Iterator[_Told]:
         yield f"{name} = {', '.join(texts)}", intervals
 
 
-def _pieces_of_epsilon(every: Ready, limits: Limits) -> AllValues | None:
+def _pieces_of_epsilon(
+    every: Ready, whole: ResolvedCheck | None, limits: Limits
+) -> AllValues | None:
     """Return what is known of the least ε of a `dp` claim for all values, None if it is slow."""
     from dpcheck.explain.explain import short_limits
+    from dpcheck.pipeline.claims.everywhere import outcome_everywhere
 
-    asked = replace(every, check=_asking_epsilon(every.check))
     try:
+        if whole is not None:
+            return outcome_everywhere(_asking_epsilon(whole), short_limits(limits))[0].all_values
+        asked = replace(every, check=_asking_epsilon(every.check))
         return outcome_of(asked, short_limits(limits))[0].all_values
     except (ClaimRejected, LimitReached):
         return None

@@ -881,6 +881,24 @@ def test_irrational_ends_are_told_so_that_what_is_pasted_is_true(claim, tmp_path
     assert shown == set(rounded.partition("; ")[0].split(", "))
 
 
+@pytest.mark.parametrize(
+    ("shown", "told"), [("argmax(v)", "with -D "), ("v[1]", "epsilon = ln(1/alpha) for alpha in ")]
+)
+def test_what_is_tight_for_all_values_is_that_of_all_integers(shown, told, tmp_path):
+    """Which of two is the larger costs ever more on wider windows; noise on one costs as proved."""
+    text = f"""param alpha in (0, 1)
+    mechanism m {{
+      input q[1..2] in integers
+      adjacent linf(q, q') <= 1
+      var v[1..2] := 0
+      for i in 1..2 {{ v[i] ~ geometric(q[i], alpha) unbounded }}
+      output {shown}
+    }}
+    check m: dp(-ln alpha / 2)"""
+    (answer,) = answers(text, tmp_path)
+    assert str(answer.explanation.tight.text).startswith(told)
+
+
 def test_a_delta_over_a_parameter_is_told_over_it(tmp_path):
     text = f"""{VANISHES}
     param eps > 0
