@@ -262,8 +262,6 @@ def _least_epsilon(subject: Subject, ready: Ready, whole: ResolvedCheck | None) 
     Of inputs that are all integers it is that of the `whole`: what is explained is a window.
     """
     every = ready.for_all
-    if ready.whole is not None:
-        return  # a window has less
     if every is None or not isinstance(claim := every.check.claim, PrivacyClaim):
         return
     known = subject.part("tight", lambda: _pieces_of_epsilon(every, whole, ready.truths.limits))
