@@ -35,9 +35,10 @@ _ENTRIES_A_PAIR = 4
 which takes several times their memory."""
 
 _MAX_ENTRIES_OF_MANY_PAIRS = 1 << 20
+"""Bounds that table where pairs are many."""
 _PREFIXES_A_PAIR = 128
-"""Where pairs are many, so many entries for each, up to a million in all: a state has rows once,
-each of its pairs has its own prefixes. Seven rounds that share noise, 8,128 pairs: 4 s, not 180."""
+"""Where pairs are many, so many entries for each: a state has rows once, each of its pairs has its
+own prefixes. Seven rounds that share noise, 8,128 pairs: 4 s, not 180."""
 
 Known = TypeVar("Known")
 Memo = WeakKeyDictionary[Chain, dict[bytes, Known]]
