@@ -73,7 +73,7 @@ def test_of_an_endless_stream_outputs_go_on_after_those_that_were_looked_at(tmp_
     assert found.outcome.verdict.counterexample.event == why.event
     assert why.attacker.n_runs[0] == 1, "later outputs may tell more"
     assert all(step.shown is not None for step in why.by_output)
-    assert "of the 6 pairs looked at" in " ".join("".join(answer_text(found)).split())
+    assert "epsilon is inf" in answer_text(found)
 
 
 def test_of_endless_outputs_more_pairs_may_violate_than_are_counted(tmp_path):
@@ -797,13 +797,13 @@ def test_where_the_right_goes_elsewhere_it_says_what_is_shown_there(tmp_path):
     assert "the right never outputs yes: line 3 shows no" in told
 
 
-def test_of_an_endless_stream_no_upper_bound_is_said_to_be_known(tmp_path):
+def test_of_an_endless_stream_the_infinite_epsilon_is_told(tmp_path):
     text = """mechanism m { input q[1..] in integers adjacent linf(q, q') <= 1
       for i in 1.. { z ~ geometric(q[i], 1/2) unbounded
         if z >= 0 { output top } else { output bot } } }
     check m: dp(ln 3)"""
     told = answer_text(answers(text, tmp_path)[0])
-    assert re.search(r"at least +epsilon >= .* \(no upper bound is known\)", told)
+    assert re.search(r"tight +epsilon = inf", told)
 
 
 def test_numbers_beyond_a_window_are_in_order_with_others_and_never_equal():
