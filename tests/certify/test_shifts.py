@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dpcheck.align.arena import arena
-from dpcheck.align.bound import Alignment, aligned
+from dpcheck.align.bound import aligned
 from dpcheck.align.neighbors import Unreadable, differences
 from dpcheck.align.prices import keeps_paths
 from dpcheck.align.ways import Ways
@@ -89,7 +89,7 @@ def edited(alignment, state, k, option):
     """Return the alignment with another option in a place, or without one (None)."""
     answers = [list(each) for each in alignment.answers]
     answers[state][k : k + 1] = [] if option is None else [option]
-    return Alignment(alignment.arena, alignment.costs, answers)
+    return replace(alignment, answers=answers)
 
 
 def answers_of(alignment):

@@ -370,8 +370,9 @@ KINDS = {"shown_kinds", "with_ratios"}
 FOR_NESTED = {"_unbounded", "lumped_states", "_products_to_come"}
 """Bounds on what numbers beyond the window change in nested formulas; with a parameter are none."""
 
-GUIDED = {"number_of", "loses_more"}
-"""Rates of shifts, multiples of one, in their order; and what windows lose at this very value."""
+GUIDED = {"number_of", "loses_more", "undecided"}
+"""Rates of shifts, multiples of one, in their order; and what windows lose at this very value, of
+which it is told while the search goes on."""
 
 FORMS = {"_fraction", "whole_lcm", "whole_gcd"}
 """Normal forms, whose denominators are positive at the stand-in, so where they are 0 nowhere."""
