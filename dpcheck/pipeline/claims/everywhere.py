@@ -528,13 +528,11 @@ class _Search:
         if self.shown:
             at_least = "it is at least " if self.low is not None else "it is "
             parts += [at_least, epsilon_amount(self.low), f" ({self.shown})"]
-            parts += [", and "] if self.low is not None else []
-        if self.low is None:
-            pass  # nothing bounds it
-        elif self.most is None:
-            parts.append(self.proof.unbounded)
-        else:
-            parts += ["at most " if self.shown else "it is at most ", amount_of(self.most)]
+        if self.low is not None:  # else nothing bounds it
+            parts += [", and "] if self.shown else []
+            at_most = "at most " if self.shown else "it is at most "
+            unbounded = [self.proof.unbounded]
+            parts += unbounded if self.most is None else [at_most, amount_of(self.most)]
         why = "epsilon lies between what windows show and what is proved"
         if self.most is None:
             why = "no alignment bounds it, and finite windows show less"
