@@ -396,8 +396,8 @@ def _brackets(r: _Reader, i: int) -> Slip | None:
         return None
     inner = [k for k in range(i + 1, close) if r.type(k) in ("COMMA", "DOTS")]
     if before in POLICY_TOKENS | {"IN"}:
-        if r.type(r.line_firsts[i]) in QUESTION_WORDS:
-            return None
+        if r.type(r.line_firsts[i]) in QUESTION_WORDS | {"PARAM"}:
+            return None  # an interval, whose brackets say whether an end belongs to it
         is_range = len(inner) == 1 and (before in POLICY_TOKENS or r.type(i + 1) == "NUMBER")
         if is_range and r.type(inner[0]) == "COMMA":
             comma = Edit(r.tokens[inner[0]].start, r.tokens[inner[0] + 1].start, "..")
@@ -552,17 +552,18 @@ def _question(r: _Reader, i: int) -> Slip | None:
 def _given(r: _Reader, end: int, word: int) -> Slip | None:
     """`check m, x = 1: c` is `check m at x = 1: c`, and `m with n = 1: c` is `m(n = 1): c`.
 
-    The first names an input, the second a parameter. Of `param p` it is `m for p in [1, 1]: c`.
+    The first names an input, the second a parameter. Of `param p` it is `m for p in [1, 1]: c`,
+    and for `p > 1` all above it.
     """
     first = word + 1
     colon = next((k for k in range(first, r.part_ends[word]) if r.type(k) == "COLON"), first + 1)
-    is_part = r.type(word) == "FOR" and r.type(first + 1) != "EQ"
+    is_part = r.type(word) == "FOR" and r.type(first + 1) not in RELATIONS
     if r.type(first) not in NAMES or colon == first + 1 or is_part:
         return None
     declared = {(one.type, r.text(k + 1)) for k, one in enumerate(r.tokens[:-1])}
-    if ("PARAM", r.text(first)) in declared and r.type(first + 1) == "EQ":
-        value = r.span(first + 2, colon - 1).text
-        part = f"{r.text(end)} for {r.text(first)} in [{value}, {value}]:"
+    if ("PARAM", r.text(first)) in declared and r.type(first + 1) in RELATIONS:
+        values = _interval(r, r.text(first), r.type(first + 1), r.span(first + 2, colon - 1).text)
+        part = f"{r.text(end)} for {r.text(first)} in {values}:"
         return r.slip(end, colon, r.put(end, part, colon))
     if {("INPUT", r.text(first)), ("PUBLIC", r.text(first))} & declared or r.type(
         first + 1
@@ -571,6 +572,19 @@ def _given(r: _Reader, end: int, word: int) -> Slip | None:
     opening = ", " if r.type(end) == "CLOSE" else f"{r.text(end)}("
     values = r.span(first, colon - 1).text
     return r.slip(end, colon, r.put(end, f"{opening}{values}):", colon))
+
+
+def _interval(r: _Reader, name: str, relation: str, value: str) -> str:
+    """Return the values of a parameter that compare so with one, as an interval."""
+    declared = re.search(rf"param +{name} +in *([(\[][^,\n]+), *([^,\n]+[)\]])", r.source.text)
+    low, high = ("(0", "inf)") if declared is None else declared.groups()
+    return {
+        "EQ": f"[{value}, {value}]",
+        "GT": f"({value}, {high}",
+        "GE": f"[{value}, {high}",
+        "LT": f"{low}, {value})",
+        "LE": f"{low}, {value}]",
+    }[relation]
 
 
 def _declared(r: _Reader) -> str | None:

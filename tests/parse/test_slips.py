@@ -127,6 +127,10 @@ AT_TOP_LEVEL = {
     "compute m: epsilon for p in {1/2}": "compute m for p in [1/2, 1/2]: epsilon",
     "check m for p in {1/2} at x = 1: dp(1)": "check m for p in [1/2, 1/2] at x = 1: dp(1)",
     "param p > 0\ncheck m for p = 1/2: dp(1)": "param p > 0\ncheck m for p in [1/2, 1/2]: dp(1)",
+    "param p > 0\ncheck m for p >= 1: dp(1)": "param p > 0\ncheck m for p in [1, inf): dp(1)",
+    "param p in [0, 1)\ncheck m where p < 1/2: dp(1)": (
+        "param p in [0, 1)\ncheck m for p in [0, 1/2): dp(1)"
+    ),
     "check m for all p in (0, 1): dp(1)": "check m for p in (0, 1): dp(1)",
     "check m: P>=1 [ X a ] at x = 1": "check m at x = 1: P>=1 [ X a ]",
     "-- a comment\nconst k = 3": "# a comment\nconst k = 3",
