@@ -671,6 +671,7 @@ _QUESTION = r"(\w+ [^:;#\n]+?) *: *([^:;#\n]*[\w)\]}])"
 _PART = r"for +(?:all +)?(\w+) +in"
 _INTERVAL = r"([(\[][^:;#{}\n]+,[^:;#{}\n]+[)\]])"
 _ONE_VALUE = r"\{ *([^:,{}\n]+?) *\}"
+_END_VALUE = r"(\d+(?:/\d+|\.\d+)?)"
 _LINE_END = r"(?= *(?:[\n;#]|$))"
 _LOOP = r"for *\((?:int +)?(\w+) *:?= *([^;\n]+?) *; *\1 *"
 PATTERNS = {
@@ -698,6 +699,15 @@ PATTERNS = {
         (rf"D *\{{{_INNER}\}} *\({_INNER}\)", r"D{\1} [\2]"),
     ),
     "STATE": ((r"state +(\w+) *: *init\b", r"state \1 init \1"), *_STATES),
+    "PARAM": (
+        (r"param +(\w+) *= *(\d\S*)", r"const \1 = \2"),
+        (r"param +(\w+) *>= *(\d[\w./]*)", r"param \1 in [\2, inf)"),
+        (rf"param +{_END_VALUE} *< *(\w+) *< *{_END_VALUE}", r"param \2 in (\1, \3)"),
+        (rf"param +{_END_VALUE} *<= *(\w+) *< *{_END_VALUE}", r"param \2 in [\1, \3)"),
+        (rf"param +{_END_VALUE} *< *(\w+) *<= *{_END_VALUE}", r"param \2 in (\1, \3]"),
+        (rf"param +{_END_VALUE} *<= *(\w+) *<= *{_END_VALUE}", r"param \2 in [\1, \3]"),
+        (rf"param +(\w+) +in +{_END_VALUE}\.\.{_END_VALUE}", r"param \1 in [\2, \3]"),
+    ),
     "CONST": ((r"const +(\w+) +(\d\S*)", r"const \1 = \2"),),
     "NUMBER": (
         (r"(\d+(?:\.\d+)?) ?%(?! *[\w(\"{])", r"\1/100"),

@@ -131,6 +131,10 @@ AT_TOP_LEVEL = {
     "param p in [0, 1)\ncheck m where p < 1/2: dp(1)": (
         "param p in [0, 1)\ncheck m for p in [0, 1/2): dp(1)"
     ),
+    "param p = 1/2": "const p = 1/2",
+    "param p >= 0": "param p in [0, inf)",
+    "param 0 < p <= 1/2": "param p in (0, 1/2]",
+    "param p in 0..1": "param p in [0, 1]",
     "check m for all p in (0, 1): dp(1)": "check m for p in (0, 1): dp(1)",
     "check m: P>=1 [ X a ] at x = 1": "check m at x = 1: P>=1 [ X a ]",
     "-- a comment\nconst k = 3": "# a comment\nconst k = 3",
