@@ -29,6 +29,7 @@ from dpcheck.exact.roots import (
     roots_between,
     scaled,
     where_sign,
+    without,
 )
 from dpcheck.exact.text import decimal, exact_text
 from dpcheck.intervals import ParamEnd, ParamInterval
@@ -350,12 +351,14 @@ class Line:
         ends = (self.value_of(end) for end, has_end in (low, high) if end is not None and has_end)
         return simplest([inside, *ends])
 
-    def only(self, t: Root, region: Region) -> Param:
+    def only(self, t: Root, numbers: Iterable[Number]) -> Param:
         """Return the parameter of which one irrational value is asked.
 
-        Its interval lies around that for t, within the two intervals of a set that end there.
+        Its interval lies around that for t, where one of some numbers is 0, and has no other zero.
         """
-        ends, root = self._ends(region), self.of_param(t)
+        zeros = [self.where(number, (0,)) for number in numbers]
+        around = without(everywhere(True, self.low, self.high), zeros)
+        ends, root = self._ends(around), self.of_param(t)
         k = next(k for k, (low, _) in enumerate(ends) if low[0] and low[0].compare(root) == 0)
         inside = self._exponent_between if self.is_exponential else between
         low, high = (inside(first[0], last[0]) for first, last in ends[k - 1 : k + 1])

@@ -321,3 +321,14 @@ mechanism m {
         text = f"{model}check m: dp({budget})"
         (result,) = check_text(text, "--explain", "none")["results"]
         assert result["values"]["sample"] == "ln(4)"
+
+
+@pytest.mark.parametrize("part", ["(0, ln 2]", "[ln 2, 1]"])
+def test_a_part_may_end_at_an_irrational_value(part):
+    """Of the interval around that value only one side is asked."""
+    first = "if x = 0 then (1 - 2 * exp(-eps))^2 else 1/2"
+    text = f"{WITH_COIN.replace('FIRST', first)}check m for eps in {part}: epsilon < inf"
+    (result,) = check_text(text, "--explain", "none")["results"]
+    (at,) = result["values"]["fails_for"]
+    assert (at["from"], at["open"]) == (at["to"], [False, False])
+    assert at["from"]["exact"] == "ln(2)"

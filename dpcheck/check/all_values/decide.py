@@ -390,10 +390,9 @@ def _single_values(setting: Setting, line: Line) -> dict[Chosen | Param, Region]
     for end in _closed_ends(setting.for_all):
         found[end] = everywhere(False, line.low, line.high)
     zeros = setting.zeros(line)
-    rest = without(setting.asked(line), [zeros])
     for t in zeros.ends:
         value = line.value_of(line.of_param(t))
-        at = line.only(t, rest) if value is None else value
+        at = line.only(t, setting.vanishing) if value is None else value
         found[at] = Region(line.low, line.high, (t,), (False, True, False))
     return found
 
