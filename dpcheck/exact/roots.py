@@ -32,6 +32,10 @@ Growth = tuple[fmpz_poly, fmpz_poly, int]
 
 SHIFT = fmpz_poly([1, 1])
 
+SHORT_BITS = 16
+"""Binary places of bounds in which roots are looked for: with all those of irrational ends, δ of
+some noise took over 5 minutes in place of 25 s, of other noise 15 s in place of 3 s."""
+
 
 def sign_changes(polynomial: fmpz_poly) -> int:
     """Return how often the sign changes from one non-zero coefficient to the next."""
@@ -171,7 +175,8 @@ Bound = Root | None
 
 def roots_between(polynomial: fmpz_poly, low: Bound, high: Bound) -> list[Root]:
     """Return the distinct roots in the open interval (low, high), in order."""
-    first, last = None if low is None else low.low, None if high is None else high.high
+    first = None if low is None else _short(low, low.low, is_low=True)
+    last = None if high is None else _short(high, high.high, is_low=False)
     if first is not None and sign_changes(on_half_line(polynomial, first, last)) == 0:
         return []
     found: list[Root] = []
@@ -180,6 +185,18 @@ def roots_between(polynomial: fmpz_poly, low: Bound, high: Bound) -> list[Root]:
     inside = [x for x in found if low is None or low.compare(x) < 0]
     inside = [x for x in inside if high is None or x.compare(high) < 0]
     return sorted(inside, key=cmp_to_key(Root.compare))
+
+
+def _short(end: Root, bound: fmpq, *, is_low: bool) -> fmpq:
+    """Return a short number beyond an end: a polynomial over a long one has long coefficients.
+
+    An irrational end that was compared with many others has a bound of hundreds of digits. What is
+    between both is not in the interval, and roots there are left out.
+    """
+    if end.rational is not None:
+        return bound
+    whole = bound * (1 << SHORT_BITS)
+    return fmpq(whole.floor() if is_low else whole.ceil(), 1 << SHORT_BITS)
 
 
 def distinct_roots(roots: Iterable[Root]) -> list[Root]:
