@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cmp_to_key, lru_cache, reduce
+from itertools import count, pairwise
 from math import lcm
 from typing import TypeVar
 
 from flint import arb, ctx, fmpq, fmpq_poly, fmpz_poly
 
 from dpcheck.exact.budget import Budget
-from dpcheck.exact.number import ExpNumber, Extended, Number, subtract
-from dpcheck.exact.param import Param
+from dpcheck.exact.number import ExpNumber, Extended, Number, add, compare, multiply, subtract
+from dpcheck.exact.param import Cut, Param
 from dpcheck.exact.polynomial import ExpPolynomial, Whole, precisions
 from dpcheck.exact.roots import (
     Bound,
@@ -65,6 +66,9 @@ class Line:
     @property
     def low(self) -> Bound:
         """The least t, which is none itself: 1, or of an exponential another; None without end."""
+        cut = self.cut(is_high=self.is_turned)
+        if cut is not None:
+            return cut
         if not self.is_exponential:
             return None if self.param.ends == (None, None) else _power(NOTHING)
         end = self.param.ends[self.is_turned]
@@ -73,8 +77,16 @@ class Line:
     @property
     def high(self) -> Bound:
         """The greatest t, which is none itself."""
+        cut = self.cut(is_high=not self.is_turned)
+        if cut is not None:
+            return cut
         end = self.param.ends[not self.is_turned]
         return self.root_of(end) if self.is_exponential and end is not None else None
+
+    def cut(self, *, is_high: bool) -> Root | None:
+        """Return the t of the irrational value below, or above, which all values are, if any."""
+        cut = self.param.below if is_high else self.param.above
+        return None if cut is None else _at_cut(self.param, self.unit, cut)
 
     def polynomials(self, value: Number) -> tuple[fmpz_poly, fmpz_poly]:
         """Return numerator and denominator of a number at the stand-in, as polynomials in t.
@@ -205,7 +217,9 @@ class Line:
 
         And whether it belongs to the line.
         """
-        param = self.param
+        param, cut = self.param, self.cut(is_high=is_high)
+        if cut is not None:
+            return self.of_param(cut), False
         end, has_end = (param.high, param.has_high) if is_high else (param.low, param.has_low)
         if end is None or not self.is_exponential:
             return None if end is None else Root.of(end), False
@@ -364,6 +378,44 @@ class Line:
         low, high = (inside(first[0], last[0]) for first, last in ends[k - 1 : k + 1])
         return Param(self.param.name, low, high, is_single=True)
 
+    def within(self, low: Root | None, high: Root | None) -> Param:
+        """Return the parameter of the values for t between two others, by default to the end.
+
+        Rational ends come ever closer to irrational ones, until what stands for it is a value too.
+        """
+        first, last = (high, low) if self.is_turned else (low, high)
+        for bits in count(4, 4):
+            (below_first, above_first), (below_last, above_last) = (
+                self._bounds(end, bits) for end in (first, last)
+            )
+            param = self.param
+            if first is not None:
+                param = replace(param, low=below_first, has_low=False, above=self._as_cut(first))
+            if last is not None:
+                param = replace(param, high=above_last, has_high=False, below=self._as_cut(last))
+            here = param.exponent if self.is_exponential else param.stand_in
+            order = [self.param.low, below_first, above_first, here]
+            order += [below_last, above_last, self.param.high]
+            known = [each for each in order if each is not None]
+            if all(compare(a, b) <= 0 for a, b in pairwise(known)):
+                return param
+        raise AssertionError("counting has no end")
+
+    def _as_cut(self, t: Root) -> Cut | None:
+        """Return the value for a t as an end, None if it is rational."""
+        root = self.of_param(t)
+        is_rational = root.rational == 1 if self.is_exponential else root.rational is not None
+        return None if is_rational else Cut(root, self.unit if self.is_exponential else None)
+
+    def _bounds(self, t: Root | None, bits: int) -> tuple[fmpq, fmpq] | tuple[None, None]:
+        """Return bounds of the parameter for a t, equal if it is rational; None without t."""
+        if t is None or self.is_exponential:
+            return self._exponent(t, bits)
+        root = self.of_param(t)
+        while (root.high - root.low) * 2**bits > 1:
+            root.narrow()
+        return root.low, root.high
+
     def end_at(self, value: Chosen) -> ParamEnd:
         """Return a value as an end that belongs to its interval."""
         return ParamEnd(exact_text(value), None, decimal(value), is_open=False)
@@ -415,6 +467,8 @@ def line_of(param: Param, values: Iterable[Extended | Whole], *, is_exponential:
     if not is_exponential:
         return Line(param, ONE, is_exponential=False)
     units = {value.unit for value in values if isinstance(value, ExpNumber | ExpPolynomial)}
+    cuts = [cut for cut in (param.above, param.below) if cut is not None]
+    units.update(cut.unit * param.exponent for cut in cuts if cut.unit is not None)
     unit = reduce(lambda a, b: a.gcd(b), units, fmpq(0)) / param.exponent
     return Line(param, unit or ONE, is_exponential=True)
 
@@ -439,6 +493,29 @@ def _power(exponent: Budget) -> Root:
     power = fmpq(power)
     (root,) = roots_between(fmpz_poly([-power.p]) + fmpz_poly([0, power.q]).inflate(n), ZERO, None)
     return root
+
+
+@lru_cache(maxsize=256)
+def _at_cut(param: Param, unit: fmpq, cut: Cut) -> Root:
+    """Return the t of an irrational value of a parameter, on its line of a unit.
+
+    t^k = y for y > 0 and t > 0 is one to one, so roots y of p are in the order of the t of p(t^k),
+    or in reverse for k < 0.
+    """
+    polynomial = cut.root.polynomial
+    if cut.unit is not None:
+        power = int((cut.unit / unit).p)
+        place = [y.compare(cut.root) for y in roots_between(polynomial, ZERO, None)].index(0)
+        inflated = polynomial.inflate(abs(power))
+        if power < 0:
+            inflated, place = reversed_coefficients(inflated, inflated.degree()), -1 - place
+        return roots_between(inflated, ZERO, None)[place]
+    line = Line(replace(param, above=None, below=None), ONE, is_exponential=False)
+    value: Number = 0
+    for coefficient in reversed(polynomial.coeffs()):
+        value = add(multiply(value, param.stand_in), int(coefficient))
+    found = line.where(value, (0,)).ends
+    return next(t for t in found if line.of_param(t).compare(cut.root) == 0)
 
 
 def _multiple_text(factor: fmpq, name: str) -> str:

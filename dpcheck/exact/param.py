@@ -19,9 +19,10 @@ Where a sign or a comparison of weights is taken, a parameter is kept out or pro
 - floats decide nothing: for all values, claims are decided by `check.all_values` alone, which asks
   for exact rows and probabilities; denominators, positive at the stand-in, are 0 nowhere there;
 - kinds of shown numbers (`explore.tails`) are ordered at the stand-in, and proved for all values
-  (`explore.sampling.reveal`), on parts where ratios have one order (`check.all_values.parts`), else
-  nothing is decided by them; what is beyond the window is bounded there (`explore.runs.lumped`) for
-  formulas inside of a path, which are refused;
+  (`explore.sampling.reveal`), on parts where ratios have one order (`check.all_values.parts`),
+  one ratio standing for those equal at the single value asked, else nothing is decided by them;
+  what is beyond the window is bounded there (`explore.runs.lumped`) for formulas inside of a
+  path, which are refused;
 - no pairs of many inputs are left out (`pipeline.claims.sieve`), no analyst's strategy is chosen;
 - for all integers, rates are multiples of one that is positive (`align.prices`), whose order is
   theirs everywhere, and what windows lose there guides the search, and is told of that value;
@@ -30,22 +31,41 @@ Where a sign or a comparison of weights is taken, a parameter is kept out or pro
 A parameter from an interval is a rational function of one t > 1, for which e stands: a + (b - a)/t
 on (a, b), a - 1 + t on (a, inf); without ends it is any t. One of which only exp(q eps) is used
 stands for a rational number, 1 on (0, inf), and t = e^(q eps) lies between e^(q a) and e^(q b), q
-being negative where no value of it is positive.
+being negative where no value of it is positive. Where values end at an irrational one, a and b are
+rational ones close beside it, so that what stands for the parameter is still one of its values.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from flint import fmpq
 
 from dpcheck.exact.number import ExpNumber, Number, add, divide, exponential, subtract
 from dpcheck.records import dataclass, replace
 
+if TYPE_CHECKING:
+    from dpcheck.exact.roots import Root
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """An irrational value at which the values of a parameter end: a root, the value itself.
+
+    With a unit, exp(unit·value) is the root.
+    """
+
+    root: Root
+    unit: fmpq | None
+
 
 @dataclass(frozen=True)
 class Param:
     """A parameter and the interval of its values; None is an end without bound.
 
-    With `is_single` one value in it is asked, irrational: the only one at which a weight is 0 or 1.
+    With `is_single` one value in it is asked, irrational: the only one at which a weight is 0 or 1,
+    or two ratios of shown numbers are equal. All values are `above` one inside of the interval, or
+    `below` one, where these are given; so is what stands for the parameter.
     """
 
     name: str
@@ -54,6 +74,8 @@ class Param:
     has_low: bool = False
     has_high: bool = False
     is_single: bool = False
+    above: Cut | None = None
+    below: Cut | None = None
 
     @property
     def simplest(self) -> fmpq:

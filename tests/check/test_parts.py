@@ -114,3 +114,171 @@ def test_what_is_shown_is_the_counterexample_at_the_simplest_value_of_all_parts(
     assert found["counterexample"]["ratio"] == "5"
     (interval,) = found["values"]["fails_for"]
     assert (interval["from"]["exact"], interval["to"]["exact"]) == ("0", "1/4")
+
+
+# --- where ratios are equal at an irrational value, or at a logarithm ----------------------------
+
+RISING = [Fraction(k, 23) for k in (2, 14, 16, 19)]
+"""On both sides of 1/sqrt(2), of the golden ratio less 1, and of ln 2."""
+
+
+def model_of(first, second, *, name="alpha", center="0", shown="max(v, w)", interval="(0, 1)"):
+    """Return a model of two numbers, with `alpha` or `eps` as its parameter."""
+    texts = {"first": first, "second": second, "center": center, "shown": shown}
+    return MODEL.format(interval=interval, **texts).replace("param alpha", f"param {name}")
+
+
+def place(end):
+    """Return an end as a number."""
+    return float(end["decimal"])
+
+
+def is_among(x, intervals):
+    """Return whether a value that is no end lies in one of some intervals."""
+    return any(place(each["from"]) < x < place(each["to"]) for each in intervals)
+
+
+def computed_at(result, name, x):
+    """Return what was computed, at a value that is no end, as floats between which it lies."""
+    (piece,) = (each for each in result["pieces"] if is_among(x, [each]))
+    texts = piece.get("enclosure") or [piece["exact"]] * 2
+    names = {"ln": log, "exp": exp, name: x}
+    return [eval(str(text).replace("^", "**"), names) for text in texts]
+
+
+@pytest.mark.parametrize("shown", ["max(v, w)", "min(v, w, 1)"])
+@pytest.mark.parametrize(
+    ("name", "interval", "first", "second", "center"),
+    [
+        ("alpha", "(0, 1)", "alpha", "1 - alpha^2", "0"),
+        ("alpha", "(0, 1)", "alpha^2", "1/2", "x"),
+        ("eps", "(0, inf)", "exp(-eps)", "1/2", "0"),
+        ("eps", "(0, inf)", "exp(-eps)", "exp(-eps/2)/2", "x"),
+        ("eps", "(-inf, 0)", "exp(eps)", "1 - exp(2 * eps)", "x"),
+    ],
+)
+def test_parts_with_irrational_ends_are_decided_as_their_values_are(
+    name, interval, first, second, center, shown
+):
+    texts = {"name": name, "interval": interval, "center": center, "shown": shown}
+    model, turn = model_of(first, second, **texts), -1 if "-inf" in interval else 1
+    claims, quantities = ["dp(ln 3)", "delta(ln 2) <= 1/10"], ["epsilon", "delta(ln 2)"]
+    asked = "".join(
+        [*(f"check m: {c}\n" for c in claims), *(f"compute m: {q}\n" for q in quantities)]
+    )
+    found = check_text(model + asked, "--explain", "none")["results"]
+    assert {each["verdict"] for each in found} <= {"holds", "violated", "value"}
+    for value in [turn * each for each in RISING]:
+        alone = check_text(model + asked, "--explain", "none", "-D", f"{name}={value}")["results"]
+        for one, known in zip(alone[:2], found, strict=False):
+            fails = is_among(float(value), known["values"]["fails_for"])
+            is_partial = known["values"].get("at_least", False)
+            assert fails == (one["verdict"] == "violated") or (is_partial and not fails), value
+        for one, known in zip(alone[2:], found[2:], strict=True):
+            low, high = computed_at(known, name, float(value))
+            ends = one["value"].get("enclosure") or [one["value"]["decimal"]] * 2
+            assert low <= float(ends[1]) + 1e-7, (known["claim"], value)
+            assert float(ends[0]) <= high + 1e-7, (known["claim"], value)
+
+
+@pytest.mark.parametrize("shown", ["max(v, w)", "min(v, w, 1)"])
+@pytest.mark.parametrize("center", ["0", "x"])
+def test_at_an_irrational_value_two_equal_ratios_are_one(center, shown):
+    """At 1/sqrt(2) a^2 is the ratio 1/2, and nothing else depends on a."""
+    model = model_of("alpha^2", "1/2", center=center, shown=shown)
+    twin, quantities = model.replace("alpha^2", "1/2"), ["epsilon", "delta(ln 2)", "epsilon(1/9)"]
+    asked = "".join(f"compute m: {quantity}\n" for quantity in quantities)
+    found = check_text(model + asked, "--explain", "none")["results"]
+    known = check_text(twin + asked, "--explain", "none")["results"]
+    for result, one in zip(found, known, strict=True):
+        x = 0.70710678118654752
+        at = [p for p in result["pieces"] if place(p["from"]) <= x <= place(p["to"])]
+        at = [p for p in at if is_closed_at(p, x)]
+        names = {"ln": log, "exp": exp, "alpha": x}
+        (value,) = (eval(piece["exact"].replace("^", "**"), names) for piece in at)
+        assert isclose(value, float(one["value"]["decimal"]), abs_tol=1e-7)
+    claims = "".join(f"check m: {each['claim']} = {each['value']['exact']}\n" for each in known[:2])
+    for result in check_text(model + claims, "--explain", "none")["results"]:
+        assert not any(is_closed_at(each, x) for each in result["values"]["fails_for"])
+
+
+def is_closed_at(interval, x):
+    """Return whether a value that may be an end belongs to an interval."""
+    ends = (place(interval["from"]) - x, x - place(interval["to"]))
+    is_open = interval["open"]
+    return all(
+        end < 0 or (end == 0 and not is_open_there)
+        for end, is_open_there in zip(ends, is_open, strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "interval", "ratios", "ask", "pieces"),
+    [
+        ("alpha", "(0, 1)", ("alpha", "1 - alpha^2"), "epsilon", [("(0, 1)", "ln(1/alpha)")]),
+        ("eps", "(0, inf)", ("exp(-eps)", "1/2"), "epsilon", [("(0, inf)", "eps")]),
+        (
+            "alpha",
+            "(0, 1)",
+            ("alpha^2", "1/2"),
+            "epsilon(1/10)",
+            [
+                ("(0, 0.859727)", "ln((17 - 3*alpha^2)/(20*alpha^2))"),
+                ("[0.859727, 1)", "0"),
+            ],
+        ),
+    ],
+)
+def test_pieces_that_meet_at_such_a_value_are_one(name, interval, ratios, ask, pieces):
+    model = model_of(*ratios, name=name, interval=interval)
+    (result,) = check_text(f"{model}compute m: {ask}\n", "--explain", "none")["results"]
+    assert [(piece["in"], piece["exact"]) for piece in result["pieces"]] == pieces
+
+
+@pytest.mark.parametrize(
+    ("part", "fails"),
+    [
+        ("(0, ln 2]", None),
+        ("(0, ln 2)", None),
+        ("[ln 2, 3)", "(ln(2), 3)"),
+        ("(1/2, 2]", "(ln(2), 2]"),
+        ("(ln 2, 1]", "(ln(2), 1]"),
+    ],
+)
+def test_a_part_may_end_at_the_logarithm_where_ratios_are_equal(part, fails):
+    """With exp(-eps/2) there are no rational numbers there: it is asked as an irrational value."""
+    model = model_of("exp(-eps)", "1/2", name="eps", interval="(0, inf)")
+    coin = "\n  z ~ bernoulli(exp(-eps/2))\n  output z\n}"
+    for text in (model, model.replace("\n}", coin)):
+        claim = f"check m for eps in {part}: dp(ln 2)\n"
+        (result,) = check_text(text + claim, "--explain", "none")["results"]
+        assert result["verdict"] == ("holds" if fails is None else "violated")
+        where = [
+            f"{'(['[not each['open'][0]]}{each['from']['exact']}, "
+            f"{each['to']['exact']}{')]'[not each['open'][1]]}"
+            for each in result["values"]["fails_for"]
+        ]
+        assert where == ([] if fails is None else [fails])
+
+
+def test_a_law_without_the_largest_ratio_is_none_where_two_others_are_equal():
+    """What would be told of w by the ratio of v is 0 at 1/sqrt(2), and only there."""
+    model = """
+param alpha in (0, 4/5)
+mechanism m {
+  input x in 0..1
+  adjacent all
+  c ~ bernoulli(1/2)
+  u ~ geometric(0, 3/4) unbounded
+  v ~ geometric(x, alpha^2) unbounded
+  w ~ geometric(0, 1/2) unbounded
+  y := if c then u else (if x = 0 then v else w)
+  output y
+}
+check m: dp(0)
+"""
+    (found,) = check_text(model, "--explain", "none")["results"]
+    ends = [(each["from"], each["to"]) for each in found["values"]["fails_for"]]
+    root = {"root_of": "2*alpha^2 - 1", "decimal": "0.70710678118654752"}
+    assert [ends[0][1], ends[1][0]] == [root, root]
+    assert [each["open"] for each in found["values"]["fails_for"]] == [[True, True]] * 2

@@ -6,15 +6,26 @@ import random
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import reduce
+from itertools import pairwise
 from math import exp, isclose, log
 
 import pytest
 from flint import fmpq, fmpz_poly
 
-from dpcheck.exact import Budget, Param, add, divide, exponential, multiply
+from dpcheck.exact import (
+    Budget,
+    Param,
+    add,
+    decimal,
+    divide,
+    exponential,
+    multiply,
+    power,
+    subtract,
+)
 from dpcheck.exact.line import Line, line_of, simplest
 from dpcheck.exact.polynomial import ExpPolynomial
-from dpcheck.exact.roots import Root, complement, rational_between
+from dpcheck.exact.roots import Region, Root, complement, everywhere, rational_between
 from dpcheck.intervals import ParamInterval
 
 PARAMS = [
@@ -434,3 +445,48 @@ def test_among_values_a_rational_one_with_the_least_denominator_is_simplest():
     assert simplest([Budget.ln(2)]) == Budget.ln(2)
     assert simplest([]) is None
     assert rational_between(fmpq(0), None) == 1
+
+
+@pytest.mark.parametrize("param", [p for p in PARAMS if p.ends != (None, None)])
+def test_what_stands_for_values_beside_irrational_ones_is_one_of_them(param):
+    """Values with a^2 < 1/5, a^2 > 1/5 and the like, within the interval."""
+    line = plain(param)
+    for square in (fmpq(1, 5), fmpq(1, 2), 7, 30):
+        t = line.where(subtract(power(param.stand_in, 2), square), (0,)).ends
+        for low, high in pairwise([None, *t, None]):
+            cell = line.within(low, high)
+            own = plain(cell)
+            inside = own.where(subtract(power(cell.stand_in, 2), square), (0,))
+            assert inside.is_empty
+            known = Line.intervals(line, cell_of(line, t, low))
+            assert [each.text for each in known] == [
+                each.text for each in own.intervals(everywhere(True, own.low, own.high))
+            ]
+            first, last = (Decimal(end.decimal) for end in (known[0].low, known[0].high))
+            assert first < Decimal(decimal(cell.stand_in)) < last
+
+
+def cell_of(line, ends, low):
+    """Return the gap of the line above one of some ends, None for the first gap."""
+    k = 0 if low is None else 1 + [end.compare(low) for end in ends].index(0)
+    truths = tuple(place == 2 * k for place in range(2 * len(ends) + 1))
+    return Region(line.low, line.high, tuple(ends), truths)
+
+
+def test_an_irrational_end_is_one_on_every_line_of_an_exponential():
+    """With t = e^eps, e^(eps/2), and where the parameter is below 0."""
+    for low, high, sign in ((0, None, 1), (None, 0, -1)):
+        param = Param("eps", low, high)
+        number = exponential(param.exponent * sign)
+        line = line_of(param, [number], is_exponential=True)
+        (t,) = line.where(subtract(power(number, 2), add(number, 1)), (0,)).ends
+        cell = line.within(t, None)
+        own = exponential(cell.exponent * fmpq(sign, 2))
+        for each in (
+            line_of(cell, [own], is_exponential=True),
+            line_of(cell, [], is_exponential=True),
+        ):
+            (interval,) = each.intervals(everywhere(True, each.low, each.high))
+            ends = [float(end.decimal) for end in (interval.low, interval.high)]
+            golden = log((1 + 5**0.5) / 2)
+            assert isclose(ends[0] if sign > 0 else -ends[1], golden)

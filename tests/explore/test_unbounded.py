@@ -22,6 +22,10 @@ FAR = 24
 RATIOS = [fmpq(1, 2), fmpq(1, 3), fmpq(2, 5)]
 
 
+def is_zero(number):
+    return number == 0
+
+
 # --- laws ----------------------------------------------------------------------------------------
 
 
@@ -159,7 +163,7 @@ def test_kinds_of_a_shown_number_are_a_mixture_with_one_kernel_for_all_laws():
     first = one_level(((ratios[0],), fmpq(3, 2)), ((ratios[1],), fmpq(-4, 3)))
     second = one_level(((ratios[2],), fmpq(3, 4)))
     for margin, law in itertools.product((0, 3), (first, second)):
-        chances = laws.shown_kinds(law, ratios, margin)
+        chances = laws.shown_kinds(law, ratios, margin, is_zero)
         known = sum(laws.chance(law, step) for step in range(1, margin + 1))
         assert known + sum(chances) == laws.total(law.law) == 1
         for g in range(1, 12):
@@ -215,8 +219,8 @@ def test_kinds_need_a_margin_where_a_difference_is_negative():
     chances = fmpq(1, 8), fmpq(-1), fmpq(27, 16)
     law = one_level(*(((ratio,), chance) for ratio, chance in zip(ratios, chances, strict=True)))
     assert laws.total(law.law) == 1
-    assert laws.shown_kinds(law, ratios, 0) is None
-    assert laws.shown_kinds(law, ratios, 9) is not None
+    assert laws.shown_kinds(law, ratios, 0, is_zero) is None
+    assert laws.shown_kinds(law, ratios, 9, is_zero) is not None
 
 
 # --- programs ------------------------------------------------------------------------------------
@@ -1235,7 +1239,7 @@ check largest(r = 4/5): epsilon = ln(29/25)
     assert pieces == ["ln((alpha^2 + 1)/(alpha^2 + alpha))", "ln(1 + alpha - alpha^2)"]
 
 
-def test_kinds_that_are_negative_for_some_ratios_decide_nothing():
+def test_kinds_that_are_negative_for_some_ratios_are_asked_in_parts():
     """Which of two ratios is the larger one changes at an irrational value of the parameter."""
     text = """
 param alpha in (0, 1)
@@ -1250,11 +1254,13 @@ check m: dp(-9 * ln alpha)
 check m(r = 1/3): dp(2 * ln 3)
 """
     report = check_text(text)
-    assert verdicts(report) == ["undecided", "holds"]
-    assert "`-D alpha=1/2`" in report["results"][0]["reason"]["option"]
+    assert verdicts(report) == ["violated", "holds"]
+    (where,) = report["results"][0]["values"]["fails_for"]
+    assert (where["from"]["root_of"], where["to"]["exact"]) == ("2*alpha^9 - 1", "1")
     part = text[: text.index("check")]
     (found,) = check_text(part + "check m: dp(ln 2, 1/10)")["results"]
-    assert (found["verdict"], found["values"]["at_least"]) == ("violated", True)
+    (where,) = found["values"]["fails_for"]
+    assert (found["verdict"], where["to"]["root_of"]) == ("violated", "43*alpha^2 - 17")
 
 
 LARGER_OF_TWO = """

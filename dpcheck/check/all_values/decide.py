@@ -156,7 +156,7 @@ def violated_within(
         return None
     fails_for = _with_ends(asked, _closed_ends(for_all), line) if are_all else tuple(intervals)
     known = AllValues(
-        *(for_all.param.name, _asked_text(for_all, line, asked), fails_for, exact_text(value)),
+        *(for_all.param.name, text_of_asked(for_all, line, asked), fails_for, exact_text(value)),
         shown_at=value,
         is_exact=are_all,
         is_part=bool(for_all.part),
@@ -190,7 +190,7 @@ def _truth(
     holds_for = without(asked, [region, doubtful])
     shown = AllValues(
         setting.for_all.param.name,
-        _asked_text(setting.for_all, line, asked),
+        text_of_asked(setting.for_all, line, asked),
         intervals,
         None if sample is None else exact_text(sample),
         shown_at=sample,
@@ -295,16 +295,17 @@ def _value(quantity: Quantity, setting: Setting) -> Outcome:
         assert isinstance(outcome.verdict, Value), "a quantity has a value"
         texts[at] = outcome.verdict.amount.exact
         if isinstance(at, Param):
-            here = line.at_root(single[at].ends[0])
-            end = line.intervals(single[at])[0].low
-            at_roots[end] = {text(line): text(here) for _, text in parts}
+            at_roots.update([_expressions_at(single[at].ends[0], parts, line)])
     inside = without(asked, single.values())
     shown_on = line.at_root(asked.ends[0]) if setting.for_all.param.is_single else line
     found = [(joined(and_, [region, inside]), text(shown_on)) for region, text in parts]
     found += [(single[at], text) for at, text in texts.items()]
     pieces = _at_ends([Piece(*each) for each in line.pieces(found)], texts, line, at_roots)
-    name, asked_text = setting.for_all.param.name, _asked_text(setting.for_all, line, asked)
-    known = AllValues(name, asked_text, pieces=tuple(pieces))
+    name, asked_text = setting.for_all.param.name, text_of_asked(setting.for_all, line, asked)
+    cuts = [cut for is_high in (False, True) if (cut := line.cut(is_high=is_high)) is not None]
+    at_cuts = [_expressions_at(cut, parts, line) for cut in cuts]
+    told = tuple((end, tuple(texts.items())) for end, texts in at_cuts)
+    known = AllValues(name, asked_text, pieces=tuple(pieces), at_cuts=told)
     shown = value_of_pieces(known, WORDS[type(quantity)])
     return Outcome(shown, seen.coverage, seen.vacuity, all_values=known)
 
@@ -328,6 +329,14 @@ def _all_parts(quantity: Quantity, setting: Setting) -> tuple[list[_Part], Faili
     ]
     first = known[0][1]
     return parts, first.failing(everywhere(True, first.line.low, first.line.high))
+
+
+def _expressions_at(t: Root, parts: Sequence[_Part], line: Line) -> tuple[ParamEnd, dict[str, str]]:
+    """Return the value of the parameter for a t, and what expressions of parts are there."""
+    here = line.at_root(t)
+    point = Region(line.low, line.high, (t,), (False, True, False))
+    end = line.intervals(point)[0].low
+    return end, {text(line): text(here) for _, text in parts}
 
 
 def _parts(quantity: TightEpsilon | TightDelta, events: Events) -> list[_Part]:
@@ -426,7 +435,7 @@ def _closed_ends(for_all: ForAll) -> list[Chosen]:
     return [end for end in closed if end == 0] if for_all.is_exponential else [*closed]
 
 
-def _asked_text(for_all: ForAll, line: Line, asked: Region) -> str:
+def text_of_asked(for_all: ForAll, line: Line, asked: Region) -> str:
     """Return the values that are asked about, as the language writes them."""
     shown = _with_ends(asked, _closed_ends(for_all), line)
     return " and ".join(interval.text for interval in shown)

@@ -3,16 +3,17 @@
 Kinds of shown numbers (`explore.tails.laws.shown_kinds`) know the order of the ratios of all their
 laws, and two ratios that depend on the parameter, or one beside 1/2, may be equal at some value and
 ordered otherwise on its sides. The open intervals between such values are parameters of their own,
-and the values are asked one by one.
+and the values are asked one by one: an irrational one as the only one of a small interval, in which
+one ratio stands for both (`explore.values.weights.told_apart`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import combinations, pairwise
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import combinations
+from operator import and_
 
-from flint import fmpq
-
+from dpcheck.check.all_values.decide import text_of_asked
 from dpcheck.check.all_values.piecewise import (
     WORDS,
     joined_pieces,
@@ -20,69 +21,55 @@ from dpcheck.check.all_values.piecewise import (
     value_of_pieces,
 )
 from dpcheck.check.values.verdicts import AllValues, Outcome, Piece, Undecided, Violated
-from dpcheck.exact import Budget, Number, Param, exact_text, subtract
+from dpcheck.exact import Number, Param, exact_text, subtract
 from dpcheck.exact.line import Chosen, line_of, simplest
-from dpcheck.exact.roots import Root
-from dpcheck.intervals import ParamInterval
+from dpcheck.exact.roots import Region, Root, distinct_roots, joined
+from dpcheck.intervals import ParamEnd, ParamInterval
 from dpcheck.logic.claims import Claim, ForAll, QuantityValue
 from dpcheck.records import replace
 
 Part = Param | Chosen
-"""An open interval of values, or one of them."""
+"""Values of an open interval, the irrational one that lies in one, or a value by itself."""
 
 
-def parts_of(for_all: ForAll, ratios: Sequence[Number]) -> list[Part]:
+def parts_of(
+    for_all: ForAll, ratios: Sequence[Number], others: Iterable[Number], zeros: Collection[Number]
+) -> list[Part]:
     """Return the values that are asked, in parts on each of which ratios have one order.
 
-    None if they have it for all values of the parameter; nor where two are equal at an irrational
-    value among those asked, or `exp` of the parameter is used: its ends are rational.
+    None if they have it for all values of the parameter. `others` are weights and what is claimed:
+    a value is asked by itself where these are exact numbers, too; `zeros` are weights that are 0
+    for some value, which no interval around an irrational one may have beside it.
     """
-    param = _asked(for_all)
-    if for_all.is_exponential or param.is_single:
+    param, pairs = for_all.param, combinations(dict.fromkeys(ratios), 2)
+    if param.is_single:
         return []
-    line = line_of(for_all.param, ratios, is_exponential=False)
-    equal = [
-        line.of_param(t)
-        for first, second in combinations(dict.fromkeys(ratios), 2)
-        for t in line.where(subtract(first, second), (0,)).ends
-    ]
-    inside = [root for root in equal if _is_between(root, *param.ends)]
-    values = sorted({fmpq(root.rational) for root in inside if root.rational is not None})
-    if not equal or any(root.rational is None for root in inside):
+    gaps = [subtract(*pair) for pair in pairs]
+    line = line_of(param, [*gaps, *others], is_exponential=for_all.is_exponential)
+    equal = distinct_roots(t for gap in gaps for t in line.where(gap, (0,)).ends)
+    if not equal:
         return []
-    first, *others = (
-        replace(param, low=low, high=high, has_low=False, has_high=False)
-        for low, high in pairwise([param.low, *values, param.high])
-    )
-    parts: list[Part] = [first]
-    for value, after in zip(values, others, strict=True):
-        parts += [_chosen(value), after]
-    low, high = param.ends
-    start: list[Part] = [] if low is None or not param.has_low else [low]
-    end: list[Part] = [] if high is None or not param.has_high else [high]
-    return [*start, *parts, *end]
+    asked = for_all.asked(line)
+    ends = line.cut(is_high=line.is_turned), *equal, line.cut(is_high=not line.is_turned)
+    parts: list[Part] = []
+    for k, is_asked in enumerate(_meets(asked, equal)):
+        if not is_asked:
+            continue
+        if k % 2 == 0:
+            parts.append(line.within(*ends[k // 2 : k // 2 + 2]))
+            continue
+        t = equal[k // 2]
+        value = line.value_of(line.of_param(t))
+        parts.append(line.only(t, [*gaps, *zeros]) if value is None else value)
+    return parts[::-1] if line.is_turned else parts
 
 
-def _asked(for_all: ForAll) -> Param:
-    """Return a parameter that has the asked values alone."""
-    param = for_all.param
-    for value, signs in for_all.part if not for_all.is_exponential else ():
-        assert not isinstance(value, Budget), "logarithms are ends where `exp` is used"
-        if 1 in signs and (param.low is None or param.low < value):
-            param = replace(param, low=value, has_low=0 in signs)
-        if -1 in signs and (param.high is None or param.high > value):
-            param = replace(param, high=value, has_high=0 in signs)
-    return param
-
-
-def _is_between(root: Root, low: int | fmpq | None, high: int | fmpq | None) -> bool:
-    """Return whether a value lies strictly between two ends."""
-    is_above = low is None or root.compare(Root.of(low)) > 0
-    return is_above and (high is None or root.compare(Root.of(high)) < 0)
-
-
-def _chosen(value: fmpq) -> Chosen:
-    return int(value.p) if value.q == 1 else value
+def _meets(asked: Region, ends: Sequence[Root]) -> Iterator[bool]:
+    """Yield whether gaps between ends, and these, have values that are asked, in order."""
+    n_parts = 2 * len(ends) + 1
+    for k in range(n_parts):
+        part = Region(asked.low, asked.high, tuple(ends), tuple(i == k for i in range(n_parts)))
+        yield not joined(and_, [asked, part]).is_empty
 
 
 def joined_outcome(
@@ -93,12 +80,16 @@ def joined_outcome(
     if undecided:
         return undecided[0]
     known = [_known(*each, for_all) for each in zip(parts, outcomes, strict=True)]
+    line = line_of(for_all.param, [], is_exponential=for_all.is_exponential)
     name = for_all.param.name
-    pieces = joined_pieces([piece for each in known for piece in each.pieces], name, {})
+    at_cuts: dict[ParamEnd, dict[str, str]] = {}
+    for end, texts in (pair for each in known for pair in each.at_cuts):
+        at_cuts.setdefault(end, {}).update(texts)
+    pieces = joined_pieces([piece for each in known for piece in each.pieces], name, at_cuts)
     shown_at = simplest([each.shown_at for each in known])
     whole = AllValues(
         name,
-        _asked(for_all).text,
+        text_of_asked(for_all, line, for_all.asked(line)),
         _joined((one for each in known for one in each.fails_for), name),
         None if shown_at is None else exact_text(shown_at),
         tuple(pieces),

@@ -265,7 +265,15 @@ def _ends(asked: Region) -> tuple[Bound, Bound]:
 
 
 def _around(low: Root, high: Root | None, power: int) -> Interval:
-    """Return an interval of t^(1/power) that has all of those between two roots."""
+    """Return an interval of t^(1/power) that has all of those between two roots.
+
+    However often it is halved, the middle lies between them: elsewhere numbers may be no chances.
+    """
+    ends, width = [end for end in (low, high) if end is not None], fmpq(0)
+    while any((end.high - end.low) * 2 ** (HALVINGS + 2) >= width for end in ends):
+        for end in ends:
+            end.narrow()
+        width = fmpq(1) if high is None or high is low else high.low - low.high
     first, last = low.low, None if high is None else high.high
     if power > 1 and first != 1:
         first = (arb(first).root(power)).lower().fmpq()

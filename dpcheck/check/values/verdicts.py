@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import isinf
 from typing import TYPE_CHECKING, ClassVar, Literal, assert_never
 
-from dpcheck.intervals import ParamInterval
+from dpcheck.intervals import ParamEnd, ParamInterval
 from dpcheck.limits import Limit
 from dpcheck.records import dataclass, field
 
@@ -524,7 +524,9 @@ class AllValues:
     `asked` are the values it is about, with `is_part` some of the parameter's; a claim fails for
     exactly those of `fails_for`, of which `sample` is a simple one (None where all are irrational),
     as a value `shown_at`, and holds for those of `holds_for`. It may fail for more if `is_exact` is
-    false: where some inputs of infinitely many show it. `pieces` are what `compute` asked for.
+    false: where some inputs of infinitely many show it. `pieces` are what `compute` asked for;
+    `at_cuts` says of irrational ends of all values, beyond which others are asked, what
+    expressions are there.
     """
 
     param: str
@@ -536,6 +538,7 @@ class AllValues:
     is_exact: bool = True
     holds_for: tuple[ParamInterval, ...] = ()
     is_part: bool = False
+    at_cuts: tuple[tuple[ParamEnd, tuple[tuple[str, str], ...]], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ input; then that it is beyond says as much about the input as its value does, or
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -24,7 +25,7 @@ from dpcheck.explore.tails.tails import TAIL_STATE, Tails, Window, WindowTooSmal
 from dpcheck.explore.values.codes import FIRST_FAULT, PLAIN, TRUE, ValueTable
 from dpcheck.explore.values.evaluate import Frame, evaluated
 from dpcheck.explore.values.mistakes import MistakeFault, spoken
-from dpcheck.explore.values.weights import are_positive
+from dpcheck.explore.values.weights import are_positive, is_zero, told_apart
 from dpcheck.model.evaluation import Fault
 from dpcheck.model.expressions import Expr, Var, reads
 from dpcheck.model.program import Parametric
@@ -70,14 +71,16 @@ def _shown(
         text = spoken(value.name) if isinstance(value, Var) else span.text
         mistake = ShownStillInUse(span, (), text, (window.low - 1, window.high + 1))
         return supports.table.fault(MistakeFault(mistake))
-    needed = window.with_ratios(ratio for (ratio,) in law.law if ratio != 0)
+    ratios = [ratio for (ratio,) in law.law if ratio != 0]
+    needed = window.with_ratios(told_apart(ratios, window.ratios, supports.table))
     if needed != window:
         raise WindowTooSmall(needed)
     _check_digits(window)
     end, sign = (window.high, 1) if is_above else (window.low, -1)
     codes = [end + sign * step for step in range(1, window.margin + 1)]
     chances = [chance(law, step) for step in range(1, window.margin + 1)]
-    farther = shown_kinds(law, window.ratios, window.margin)
+    is_nothing = partial(is_zero, table=supports.table)
+    farther = shown_kinds(law, window.ratios, window.margin, is_nothing)
     if farther is None:
         raise WindowTooSmall(window.widened())
     weights = [subtract(a, b) for a, b in pairwise(window.ratios)]

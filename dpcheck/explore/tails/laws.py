@@ -32,7 +32,7 @@ too: a gap that is not known is 2b + 1 long there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import accumulate
 from math import comb
 from typing import Final
@@ -270,7 +270,9 @@ def cell_moment(ratio: Number, length: int, k: int) -> Number:
     return divide(subtract(moments[k], multiply(rest, after)), subtract(1, rest))
 
 
-def shown_kinds(levels: Levels, ratios: Ratios, margin: int) -> list[Number] | None:
+def shown_kinds(
+    levels: Levels, ratios: Ratios, margin: int, is_zero: Callable[[Number], bool]
+) -> list[Number] | None:
     """Return the probabilities of the kinds of a shown number, far from the window to next to it.
 
     levels: a single one, f(s) = P(margin + 1 + s) = Σ_k a_k ρ_k^s, with ρ_1 > ... > ρ_N the given
@@ -283,7 +285,8 @@ def shown_kinds(levels: Levels, ratios: Ratios, margin: int) -> list[Number] | N
     two laws is the limit for large s, and that of D_N the one at s = 0: both are approached or
     attained. None if some D_k is negative: with a wider margin none is, since a_1 has the least
     power of all. So it is where the number may be known, or not yet have this law, next to the
-    margin.
+    margin. At the single value asked of a parameter some other ratios of the law equal given ones,
+    so that f is this sum there, and D_k may be 0 there alone, as `is_zero` says.
     """
     if margin < levels.bases[0] + levels.is_known(0):
         return None
@@ -291,10 +294,11 @@ def shown_kinds(levels: Levels, ratios: Ratios, margin: int) -> list[Number] | N
     found: list[Number] = []
     weight: Number = 1
     for ratio, each in zip(reversed(ratios), reversed(differences(values, ratios)), strict=True):
-        if sign(each) < 0:
+        is_none = is_zero(each)
+        if not is_none and sign(each) < 0:
             return None
         weight = divide(weight, subtract(1, ratio))
-        found.insert(0, multiply(weight, each))
+        found.insert(0, 0 if is_none else multiply(weight, each))
     return found
 
 

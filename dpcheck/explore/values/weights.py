@@ -7,7 +7,9 @@ parameter ends for the explorer: what it computes on is an element of a field li
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from operator import and_
+from typing import TYPE_CHECKING
 
 from dpcheck.diagnostics.params import ParamAsValue, WeightOutsideUnit
 from dpcheck.exact import ExpNumber, Number, ParamNumber, add, divide, exponential, sign, subtract
@@ -16,6 +18,9 @@ from dpcheck.explore.values.codes import ValueTable
 from dpcheck.explore.values.mistakes import MistakeFault
 from dpcheck.model.values import Value, value_text
 from dpcheck.source import Span
+
+if TYPE_CHECKING:
+    from dpcheck.exact.roots import Root
 
 
 def weight_value(
@@ -81,6 +86,44 @@ def shares(numbers: Sequence[Number], table: ValueTable) -> Sequence[Number]:
         return numbers
     total = total_of(numbers, table)
     return numbers if total == 0 else [divide(number, total) for number in numbers]
+
+
+def told_apart(
+    ratios: Iterable[Number], known: Sequence[Number], table: ValueTable
+) -> list[Number]:
+    """Return ratios, without those that equal another at the single value asked.
+
+    There the other stands for them, and their difference is like a weight that is 0.
+    """
+    param, found = table.weights.param, list(known)
+    if param is None or not param[0].is_single:
+        return list(ratios)
+    for ratio in ratios:
+        gaps = [subtract(ratio, each) for each in found]
+        zeros = [gap for gap in gaps if gap != 0 and _zeros([gap], table)]
+        table.weights.vanishing.update(dict.fromkeys(zeros))
+        if not zeros and 0 not in gaps:
+            found.append(ratio)
+    return found
+
+
+def is_zero(number: Number, table: ValueTable) -> bool:
+    """Return whether a number is 0: at the single value asked where there is one, else as such."""
+    param, vanishing = table.weights.param, table.weights.vanishing
+    if number == 0 or param is None or not param[0].is_single or not vanishing:
+        return number == 0
+    return bool(_zeros([number, next(iter(vanishing))], table))
+
+
+def _zeros(numbers: Sequence[Number], table: ValueTable) -> Sequence[Root]:
+    """Return where all of some numbers are 0, as places of a line."""
+    from dpcheck.exact.line import line_of
+    from dpcheck.exact.roots import joined
+
+    assert table.weights.param is not None, "they depend on a parameter"
+    param, is_exponential = table.weights.param
+    line = line_of(param, numbers, is_exponential=is_exponential)
+    return joined(and_, [line.where(number, (0,)) for number in numbers]).ends
 
 
 def total_of(numbers: Sequence[Number], table: ValueTable) -> Number:

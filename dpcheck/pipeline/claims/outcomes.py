@@ -159,6 +159,7 @@ def _at_once(ready: Ready, for_all: ForAll, single: _SingleValues, limits: Limit
     """Return the outcome of a claim about all values, from a chain of rows that depend on them."""
     from dpcheck.check.all_values.decide import NOT_SHOWN, decide_for_all
     from dpcheck.check.all_values.parts import joined_outcome, parts_of
+    from dpcheck.check.all_values.setting import numbers_of
     from dpcheck.check.arrangements import at_distance
 
     check = ready.check
@@ -178,7 +179,10 @@ def _at_once(ready: Ready, for_all: ForAll, single: _SingleValues, limits: Limit
 
     shown = told_in_kinds(ready.sources, check.claim)
     if shown:
-        parts = parts_of(for_all, [ratio for source in shown for ratio in source.window.ratios])
+        ratios = [ratio for source in shown for ratio in source.window.ratios]
+        weights = ready.explored.table.weights
+        others = *numbers_of(check.claim), *weights.by_unit.values()
+        parts = parts_of(for_all, ratios, others, weights.vanishing)
         if parts:
             outcomes = [single.outcome(check.claim, part) for part in parts]
             return joined_outcome(check.claim, for_all, parts, outcomes)
