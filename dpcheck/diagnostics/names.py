@@ -28,6 +28,7 @@ _NAMES_ELSEWHERE = {
     **dict.fromkeys(["float", "double", "real", "ℝ"], "a set is finite here: `{0, 1/2, 1}`"),
     "integers": "only an `input` or `public` may be any integer; give this a set `lo..hi`",
     "outputs": "only E reads the number of outputs; ask `P=? [ X X !stopped ]`",
+    **dict.fromkeys(["infinity", "Infinity", "infty", "oo", "Inf", "INF"], "write `inf`"),
     "e": "a power of e is written `exp(x)`",
     "null": "an output that says nothing is a symbol: `output none`",
     "None": "an output that says nothing is a symbol: `output none`",

@@ -670,6 +670,8 @@ _NOT_IN = ((r"([\w']+(?:\[\w+\])?) not in (\{[^{}]*\}|[\w.+-]+)", r"!(\1 in \2)"
 _QUESTION = r"(\w+ [^:;#\n]+?) *: *([^:;#\n]*[\w)\]}])"
 _PART = r"for +(?:all +)?(\w+) +in"
 _INTERVAL = r"([(\[][^:;#{}\n]+,[^:;#{}\n]+[)\]])"
+_ONE_INTERVAL = r"([(\[][^:;#{}\n,]+,[^:;#{}\n,]+?[)\]])"
+_TWO_INTERVALS = rf"{_ONE_INTERVAL} *(?:and|or|&|\||,|∪) *{_ONE_INTERVAL}"
 _ONE_VALUE = r"\{ *([^:,{}\n]+?) *\}"
 _END_VALUE = r"(\d+(?:/\d+|\.\d+)?)"
 _LINE_END = r"(?= *(?:[\n;#]|$))"
@@ -734,6 +736,10 @@ PATTERNS = {
             (rf"{_QUESTION} +{_PART} +{_ONE_VALUE}{_LINE_END}", r"\1 for \3 in [\4, \4]: \2"),
             (rf"{_QUESTION} +(at [\w(!][^:;#\n]*?){_LINE_END}", r"\1 \3: \2"),
             (rf"(\w+ [^:\n]+?) +{_PART} +{_ONE_VALUE}(?=[^:\n]*:)", r"\1 for \2 in [\3, \3]"),
+            (
+                rf"(check [^:\n]+?) +{_PART} +{_TWO_INTERVALS} *: *([^:;#\n]*[\w)\]}}])",
+                r"\1 for \2 in \3: \5 \1 for \2 in \4: \5",
+            ),
             (
                 rf"(\w+) +({_CLAIM}\b *[^:\s][^:\n]*?) *: *(\w+)(?=\s*\n|$)",
                 r"\1 \3: \2",

@@ -135,6 +135,9 @@ AT_TOP_LEVEL = {
     "param p >= 0": "param p in [0, inf)",
     "param 0 < p <= 1/2": "param p in (0, 1/2]",
     "param p in 0..1": "param p in [0, 1]",
+    "check m for p in (0, 1/4) and (3/4, 1): dp(1)": (
+        "check m for p in (0, 1/4): dp(1) check m for p in (3/4, 1): dp(1)"
+    ),
     "check m for all p in (0, 1): dp(1)": "check m for p in (0, 1): dp(1)",
     "check m: P>=1 [ X a ] at x = 1": "check m at x = 1: P>=1 [ X a ]",
     "-- a comment\nconst k = 3": "# a comment\nconst k = 3",
