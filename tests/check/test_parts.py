@@ -89,6 +89,20 @@ def test_pieces_within_bounds_stay_bounds():
     assert at["exact"] == "ln(3)"
 
 
+def test_a_claim_within_bounds_holds_where_the_upper_one_does():
+    """Next to 2/3 the worst output, beyond all windows, has a ratio just above 3."""
+    model = MODEL.format(
+        interval="(0, 1)", first="alpha/2", second="1/3", center="x", shown="max(v, w, 1)"
+    )
+    claim, beside = "check m: epsilon <= ln 3\n", Fraction(2, 3) - Fraction(1, 10**8)
+    (found,) = check_text(model + claim)["results"]
+    assert at_value(model, claim, beside)["verdict"] == "violated"
+    assert found["values"]["at_least"]
+    assert not lies_in(beside, found["values"]["holds_for"])
+    assert lies_in(Fraction(1, 2), found["values"]["fails_for"])
+    assert lies_in(Fraction(3, 4), found["values"]["holds_for"])
+
+
 @pytest.mark.parametrize(
     ("part", "verdict"), [("(0, 1/3]", "holds"), ("[1/2, 1/2]", "holds"), ("[1/3, 3/4)", "holds")]
 )

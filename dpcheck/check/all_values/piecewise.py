@@ -127,7 +127,8 @@ def of_one_value(outcome: Outcome, value: Chosen, for_all: ForAll) -> Outcome:
 def between_for_all(claim: Claim, low: Outcome, high: Outcome, limit: Limit) -> Outcome | None:
     """Return the outcome of a claim about a quantity that lies between those of two others.
 
-    What says that it is small fails where the lower one is too large, and perhaps for more values.
+    What says that it is small fails where the lower one is too large, and perhaps for more values:
+    it surely holds only where the upper one is small.
     Raises `LimitReached`, with those that may, where no value is sure to fail.
     """
     least, most = low.all_values, high.all_values
@@ -146,9 +147,9 @@ def between_for_all(claim: Claim, low: Outcome, high: Outcome, limit: Limit) -> 
         return None
     outcome, sure, possible = (low, least, most) if "<" in comparison else (high, most, least)
     if sure.fails_for:
-        return replace(
-            outcome, all_values=replace(sure, is_exact=sure.is_exact and not sure.holds_for)
-        )
+        is_exact = sure.is_exact and not sure.holds_for
+        known = replace(sure, is_exact=is_exact, holds_for=possible.holds_for)
+        return replace(outcome, all_values=known)
     where = " and ".join(interval.text for interval in possible.fails_for)
     raise LimitReached(limit, f"it holds but for {possible.param} in {where}, where it may fail")
 
