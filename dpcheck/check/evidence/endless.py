@@ -9,6 +9,7 @@ from dpcheck.chain.sets import distinct
 from dpcheck.check.evidence.directions import Directions
 from dpcheck.check.evidence.futures import futures_of
 from dpcheck.check.evidence.growth import GrowingRatio, growing_ratio
+from dpcheck.check.evidence.hidden import HiddenStates
 from dpcheck.check.evidence.merged_prefixes import NO_PARTS, MergedPrefixes, Parts, merged
 from dpcheck.check.evidence.singular import SingularPart, singular_parts
 from dpcheck.check.evidence.steady_ratios import SteadyRatios, steady_ratios
@@ -40,7 +41,10 @@ class EndlessPrefixes:
         self._roots = [self._directions.of_states(s, t) for s, t in pairs.tolist()]
         self._growth: list[GrowingRatio | None] = []
         self._singular: list[tuple[SingularPart, ...] | None] = []
-        self._graphs: dict[tuple[int | None, bool, int, Parts], MergedPrefixes | None] = {}
+        self._graphs: dict[
+            tuple[int | None, bool, int, Parts, HiddenStates | None], MergedPrefixes | None
+        ] = {}
+        self._hidden: list[HiddenStates | None] = []
 
     def growth(self, limits: Limits) -> GrowingRatio | None:
         """Return outputs that can be repeated and make a ratio grow, if directions are few."""
@@ -65,6 +69,20 @@ class EndlessPrefixes:
         kinds = Parts(*(frozenset().union(*told[side]) for side in (0, 1)))
         found = self._graph(None, limits, shows_state=False, parts=kinds)
         return None if found is not None and found.steps and self._is_chosen else found
+
+    def identifying(self, limits: Limits) -> MergedPrefixes | None:
+        """Return the graph of prefixes until what follows tells in the long run of all states.
+
+        None where that may take ever more outputs, or an analyst chooses. It is for weights that
+        are numbers: whether a ratio changes is not asked for all values of a parameter.
+        """
+        if not self._hidden:
+            hidden = HiddenStates(self._directions.futures)
+            is_soon = not self._is_chosen and hidden.soon(self._pairs.tolist(), limits)
+            self._hidden.append(hidden if is_soon else None)
+        if self._hidden[0] is None:
+            return None
+        return self._graph(None, limits, shows_state=False, hidden=self._hidden[0])
 
     def singular(self, limits: Limits) -> tuple[SingularPart, ...] | None:
         """Return the parts in which outputs tell all in the long run.
@@ -102,10 +120,16 @@ class EndlessPrefixes:
         return self._graph(depth, limits, shows_state=shows_state)
 
     def _graph(
-        self, depth: int | None, limits: Limits, *, shows_state: bool, parts: Parts = NO_PARTS
+        self,
+        depth: int | None,
+        limits: Limits,
+        *,
+        shows_state: bool,
+        parts: Parts = NO_PARTS,
+        hidden: HiddenStates | None = None,
     ) -> MergedPrefixes | None:
         some = replace(limits, max_states=limits.max_states // SHARE_OF_STATES)
-        key = depth, shows_state, some.max_states, parts
+        key = depth, shows_state, some.max_states, parts, hidden
         if key not in self._graphs:
             try:
                 self._graphs[key] = merged(
@@ -113,6 +137,7 @@ class EndlessPrefixes:
                     depth=depth,
                     shows_cut=shows_state,
                     parts=parts,
+                    hidden=hidden,
                 )
             except LimitReached as reached:
                 if reached.limit.kind != "states":

@@ -21,7 +21,7 @@ visits all nodes of the component for ever, and a bounded martingale converges: 
 every way to go on has the loss that the node has, and the node is a leaf. Where the graph is not
 finite for ever growing p/q, parts that are never left, but for what one side alone shows, may be
 `singular`: there what follows a node is told apart in the long run, and it leads to what one side
-alone shows, and what the other does.
+alone shows, and what the other does. So does what outputs tell of `hidden` states, to each state.
 
 Where it is not finite, sequences are cut after a number of outputs: a prefix of that length is a
 leaf with the weights of μ and ν, for all sequences that begin with it. Nodes are then told apart by
@@ -41,6 +41,7 @@ from dpcheck.chain.graph import Graph, graph_from, strong_components, topologica
 from dpcheck.chain.sets import distinct
 from dpcheck.check.evidence import futures
 from dpcheck.check.evidence.directions import EQUAL, Directions
+from dpcheck.check.evidence.hidden import HiddenStates
 from dpcheck.exact import Number, Whole, exact_quotient, number, whole_gcd, whole_lcm
 from dpcheck.exact.linear import common_row, solve_linear
 from dpcheck.limits import Limit, LimitReached, Limits
@@ -185,12 +186,14 @@ def merged(
     depth: int | None = None,
     shows_cut: bool = False,
     parts: Parts = NO_PARTS,
+    hidden: HiddenStates | None = None,
 ) -> MergedPrefixes | None:
     """Return the graph for pairs [n_pairs, 2] of states, None where its cycles are too large.
 
+    With `hidden` no more outputs are followed where these show all states in the long run.
     Raises `LimitReached` where there are too many nodes, as surely where they are not finite.
     """
-    builder = _Builder(directions, limits, depth, parts, shows_cut=shows_cut)
+    builder = _Builder(directions, limits, depth, parts, shows_cut=shows_cut, hidden=hidden)
     roots = [
         builder.node(directions.of_states(first, second), 1, 1, 0)[0]
         for first, second in pairs.tolist()
@@ -236,12 +239,14 @@ class _Builder:
         parts: Parts,
         *,
         shows_cut: bool,
+        hidden: HiddenStates | None,
     ) -> None:
         self.directions = directions
         self.limits = limits
         self.depth = depth
         self.parts = parts
         self.shows_cut = shows_cut
+        self.hidden = hidden
         self.numbers: dict[tuple[int, Whole, Whole, int], int] = {}
         self.found: list[tuple[int, Whole, Whole, int]] = []
         self.edges: list[list[Edge]] = []
@@ -295,9 +300,11 @@ class _Builder:
                 check_number(len(self.found), self.limits)
             direction, p, q, level = self.found[node]
             if self.leaves[node] is None and level == self.depth:
-                self._show_states(node, direction, p, q)
+                self._show_states(node, direction, p, q, UNSEEN)
             elif direction in self.parts.singular:
                 self._tell_apart(node, *self.masses[node])
+            elif self._shows_states_later(node, direction):
+                self._show_states(node, direction, p, q, IN_THE_LONG_RUN)
             elif self.leaves[node] is None:
                 self._expand(node, direction, p, q, level if self.depth is None else level + 1)
             node += 1
@@ -319,12 +326,18 @@ class _Builder:
             )
             self.edges[node].append((label, weight * first * second * divisor, child))
 
-    def _show_states(self, node: int, direction: int, p: Whole, q: Whole) -> None:
-        """Fill in the edges of a node where sequences are cut: the states of the runs."""
+    def _shows_states_later(self, node: int, direction: int) -> bool:
+        """Return whether outputs after a node tell in the long run which state a run is in."""
+        if self.hidden is None or self.leaves[node] is not None:
+            return False
+        return self.hidden.are_seen(self.directions.beliefs[direction])
+
+    def _show_states(self, node: int, direction: int, p: Whole, q: Whole, label: int) -> None:
+        """Fill in the edges of a node to the states of the runs, as the label says seen or not."""
         mu, nu = map(dict, self.directions.beliefs[direction])
         for s in {**mu, **nu}:
             leaf, divisor = self._scaled_leaf(p * mu.get(s, 0), q * nu.get(s, 0))
-            self.edges[node].append((UNSEEN, divisor, leaf))
+            self.edges[node].append((label, divisor, leaf))
 
     def _tell_apart(self, node: int, p: Whole, q: Whole) -> None:
         """Fill in the edges of a node to the events that one side alone shows in the long run."""

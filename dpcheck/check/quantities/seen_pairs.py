@@ -207,7 +207,8 @@ def complete_evidence(seen: SeenPairs) -> TableEvidence | MergedEvidence | None:
     made once for all claims about the same pairs.
     """
     if not seen.are_finite:
-        graph = endless_prefixes(seen).complete(seen.limits)
+        prefixes, limits = endless_prefixes(seen), seen.limits
+        graph = prefixes.complete(limits) or prefixes.identifying(limits)
         return None if graph is None else merged_evidence(seen, graph)
     pairs = seen.pairs if _are_first(seen.sources) else seen.sources[seen.pairs]
 

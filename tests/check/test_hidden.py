@@ -1,0 +1,165 @@
+"""Hidden states that endless outputs give away: against what very many first outputs show."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpcheck.check.values.verdicts import Undecided
+from tests.check.building import mechanism_chain
+from tests.check.claims import compute, delta, ln, outcome
+from tests.checking import check_text, verdicts
+
+N_OUTPUTS, N_RUNS = 250, 900
+NEAR = 0.1  # six standard deviations of a mean
+
+
+def machine(seed):
+    """Return rows by state of a machine that outputs for ever, and of two inputs before it.
+
+    A row is {(output, next state): probability}; what is output does not show the state. States
+    are kept, as a number that was drawn, or left once for a later one, or mixed without end.
+    """
+    draw = Random(seed)
+    n_states, kind = draw.randint(2, 4), draw.choice(["kept", "kept", "left", "mixed"])
+    rows = {}
+    for state in (*range(n_states), "x = 0", "x = 1"):
+        following = {"kept": [state], "left": [state, n_states - 1], "mixed": range(n_states)}[kind]
+        if isinstance(state, str):
+            following = range(n_states)
+        ways = [(shown, after) for shown in "ab" for after in sorted({*following})]
+        weights = [draw.choice([0, 1, 1, 2, 4]) for _ in ways]
+        total = sum(weights) or len(ways)
+        weights = weights if any(weights) else [1] * len(ways)
+        row = zip(ways, weights, strict=True)
+        rows[state] = {way: Fraction(weight, total) for way, weight in row if weight}
+    return rows
+
+
+def chain_of(rows):
+    """Return the chain of a machine, its inputs neighbors."""
+    return mechanism_chain(
+        {x: x for x in ("x = 0", "x = 1")},
+        [("x = 0", "x = 1")],
+        lambda state: [(p, shown, after) for (shown, after), p in rows[state].items()],
+    )
+
+
+def lost_by_many(rows, factor):
+    """Return about δ: the mean of max(0, 1 - E q/p) over runs of very many outputs."""
+    draw = np.random.default_rng(7)
+    names = list(rows)
+    step = {o: np.zeros((len(names), len(names))) for o in "ab"}
+    for s, row in rows.items():
+        for (shown, after), p in row.items():
+            step[shown][names.index(s), names.index(after)] += float(p)
+    worst = 0.0
+    for x, y in (("x = 0", "x = 1"), ("x = 1", "x = 0")):
+        state = np.full(N_RUNS, names.index(x))
+        beliefs = [np.zeros((N_RUNS, len(names))) for _ in "pq"]
+        for belief, at in zip(beliefs, (x, y), strict=True):
+            belief[:, names.index(at)] = 1
+        log = np.zeros(N_RUNS)
+        both = np.concatenate([step["a"], step["b"]], axis=1).cumsum(axis=1)
+        for _ in range(N_OUTPUTS):
+            at = (both[state] < draw.random(N_RUNS)[:, None] * (1 - 1e-12)).sum(axis=1)
+            is_b, state = at >= len(names), at % len(names)
+            for k, belief in enumerate(beliefs):
+                after = np.where(is_b[:, None], belief @ step["b"], belief @ step["a"])
+                total = after.sum(axis=1)
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    log += np.log(total) * (1 if k == 0 else -1)
+                    beliefs[k] = np.where(total[:, None] > 0, after / total[:, None], 0)
+        with np.errstate(over="ignore"):
+            worst = max(worst, float(np.maximum(0, 1 - factor * np.exp(-log)).mean()))
+    return worst
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10**9), st.sampled_from([1, 2]))
+def test_delta_is_the_mean_over_long_runs(seed, factor):
+    rows = machine(seed)
+    verdict = outcome(chain_of(rows), compute(delta(ln(str(factor))))).verdict
+    if isinstance(verdict, Undecided):
+        return
+    about = lost_by_many(rows, factor)
+    amount = verdict.amount
+    least, most = amount.enclosure or (amount.exact, amount.exact)
+    assert float(Fraction(least)) - NEAR < about < float(Fraction(most)) + NEAR
+
+
+HIDDEN = """
+mechanism kept {
+  input x in 0..1
+  adjacent x != x'
+  t ~ geometric(x, 1/2) unbounded
+  while true { y ~ bernoulli(if t > 0 then 1/3 else 2/3)  output y }
+}
+mechanism above {
+  input x in 0..2
+  adjacent abs(x - x') <= 1
+  t ~ geometric(0, 1/2) clamped -3..3
+  while true { v ~ geometric(x, 1/2) clamped -3..5  output v >= t }
+}
+mechanism unlike {
+  input x in 0..1
+  adjacent x != x'
+  t ~ bernoulli(if x = 1 then 1/4 else 1/2)
+  while true { y ~ bernoulli(if t then 1/3 else 2/3)  output y  if y { stop } }
+}
+mechanism twins {
+  input x in 0..1
+  adjacent x != x'
+  k ~ uniform(1..4)
+  h := if x = 0 then (if k <= 2 then 1 else 3) else (if k <= 3 then 2 else 3)
+  while true {
+    u := false
+    if h = 1 { u ~ bernoulli(1/2) }
+    output none
+    if h = 2 { u ~ bernoulli(1/2) }
+    if h = 3 { u ~ bernoulli(1/4) }
+    output u
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "exact"),
+    [
+        ("kept: delta(0)", "1/3"),
+        ("kept: delta(ln(3/2))", "1/6"),
+        ("kept: epsilon", "ln(2)"),
+        ("kept: total_variation", "1/3"),
+        ("above: delta(0)", "1/3"),
+        ("above: delta(ln 2)", "1/12"),
+        ("above: epsilon", "inf"),
+        ("compose(kept, kept): delta(0)", "1/3"),
+    ],
+)
+def test_what_is_kept_is_seen_in_the_long_run(asked, exact):
+    (result,) = check_text(HIDDEN + f"compute {asked}")["results"]
+    assert result["value"]["exact"] == exact
+
+
+def test_runs_that_end_do_not_tell_what_they_kept():
+    (result,) = check_text(HIDDEN + "compute unlike: delta(0)")["results"]
+    assert result["verdict"] == "value"
+    low, high = (float(Fraction(each)) for each in result["value"]["enclosure"])
+    assert low <= 1 / 12 <= high < 1 / 8  # it is 1/4 if t itself is seen
+
+
+def test_states_that_show_the_same_are_not_told_apart():
+    asked = "check twins: delta(0) <= 1/2"  # it is 1/4, and 3/4 if 1 and 2 are told apart
+    assert verdicts(check_text(HIDDEN + asked)) == ["undecided"]
+
+
+def test_what_only_the_long_run_shows_is_violated():
+    assert verdicts(check_text(HIDDEN + "check kept: delta(0) < 1/3")) == ["violated"]
+    assert verdicts(check_text(HIDDEN + "check kept: delta(0) <= 1/3")) == ["holds"]
+    assert verdicts(check_text(HIDDEN + "check kept: delta(0) <= 33/100")) == ["violated"]
