@@ -159,7 +159,14 @@ def test_states_that_show_the_same_are_not_told_apart():
     assert verdicts(check_text(HIDDEN + asked)) == ["undecided"]
 
 
-def test_what_only_the_long_run_shows_is_violated():
-    assert verdicts(check_text(HIDDEN + "check kept: delta(0) < 1/3")) == ["violated"]
+def test_what_only_the_long_run_shows_is_violated_and_said_so():
+    found = check_text(HIDDEN + "check kept: delta(0) < 1/3")["results"][0]["counterexample"]
+    assert found["probabilities"] == ["2/3", "1/3"]
+    assert found["event"][0].endswith(", in the long run")
     assert verdicts(check_text(HIDDEN + "check kept: delta(0) <= 1/3")) == ["holds"]
-    assert verdicts(check_text(HIDDEN + "check kept: delta(0) <= 33/100")) == ["violated"]
+
+
+def test_first_outputs_show_what_is_violated():
+    (result,) = check_text(HIDDEN + "check kept: delta(0) <= 33/100")["results"]
+    p, q = (Fraction(each) for each in result["counterexample"]["probabilities"])
+    assert Fraction(33, 100) < p - q < Fraction(1, 3)

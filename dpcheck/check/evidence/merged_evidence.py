@@ -77,9 +77,10 @@ class MergedEvidence:
         n_sequences = self._n_sequences(event, root)
         if n_sequences is None or n_sequences > event_text.MAX_LISTED:
             n_told = n_sequences if (n_sequences or 0) < _MANY else None
-            return event_text.EventText(
-                event_text.many_sequences(n_told, gap, factor), runs, n_told
-            )
+            words = event_text.many_sequences(n_told, gap, factor)
+            if self.tells_in_the_long_run:
+                words = Phrase.of(*words.parts, ", in the long run")
+            return event_text.EventText(words, runs, n_told)
         return event_text.EventText(event_text.by_value(self._sequences(root, event)), runs)
 
     def _n_sequences(self, event: AbstractSet[int], root: int) -> int | None:

@@ -107,17 +107,18 @@ def violating_prefixes(claim: EventClaim, seen: SeenPairs) -> tuple[Evidence, De
 
 
 def finite_evidence(
-    claim: EventClaim, seen: SeenPairs, complete: Decision
+    claim: EventClaim, seen: SeenPairs, complete: Decision, evidence: Evidence
 ) -> tuple[Evidence, Decision] | None:
     """Return evidence about first outputs that violates a claim, None where there is none.
 
     Few of them; more where all that is known beside them is what is seen in the long run. But what
     they show bounds a quantity from below: if it is not above what is claimed, none are looked for.
+    complete: the decision by the evidence about all outputs.
     """
     verdict = complete.verdict
     is_above = isinstance(verdict, Violated) and verdict.counterexample.excess is not None
     short = violating_prefixes(claim, seen)
-    if short is not None or not is_above or not endless_prefixes(seen).singular(seen.limits):
+    if short is not None or not is_above or not evidence.tells_in_the_long_run:
         return short
     allowed = replace(seen.limits, max_states=seen.limits.max_states // _SHARE_TO_TELL)
     return _longer_evidence(claim, replace(seen, limits=allowed))

@@ -38,7 +38,7 @@ def decide_on_sequences(
         # A few outputs are easier to follow than all that merged prefixes stand for.
         from dpcheck.check.quantities.endless_claims import finite_evidence
 
-        short = finite_evidence(claim, seen, decision)
+        short = finite_evidence(claim, seen, decision, evidence)
         decision = decision if short is None else replace(decision, verdict=short[1].verdict)
     assert decision.verdict is not None, "complete evidence decides"
     return verdicts.Outcome(
@@ -130,7 +130,7 @@ def evidence_against(
     if complete is None or _grows(claim, seen):
         return seen, evidence_of_prefixes(claim, seen)
     decision = privacy.decide_event_claim(claim, complete, seen)
-    short = finite_evidence(claim, seen, decision)
+    short = finite_evidence(claim, seen, decision, complete)
     return seen, complete if short is None else short[0]
 
 
