@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from itertools import pairwise
 from math import exp, isclose, log
 
 import pytest
@@ -296,3 +297,26 @@ check m: dp(0)
     root = {"root_of": "2*alpha^2 - 1", "decimal": "0.70710678118654752"}
     assert [ends[0][1], ends[1][0]] == [root, root]
     assert [each["open"] for each in found["values"]["fails_for"]] == [[True, True]] * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "interval", "ratios", "values"),
+    [
+        ("alpha", "[1/2, 9/10]", ("alpha^2", "1/2"), ["1/2", "7/10", "5/7", "9/10"]),
+        ("eps", "(-2, 2)", ("(1 + exp(2 * eps))/99", "exp(eps)/33"), ["-1", "-9/10", "9/10", "1"]),
+    ],
+)
+def test_parts_beside_ends_that_are_asked_and_of_both_signs(name, interval, ratios, values):
+    """A part has no end of the whole but its own; exp(eps) has two roots, on both sides of 0."""
+    model = model_of(*ratios, name=name, interval=interval)
+    (result,) = check_text(f"{model}compute m: epsilon\n", "--explain", "none")["results"]
+    for piece, after in pairwise(result["pieces"]):
+        assert place(piece["to"]) == place(after["from"])
+        assert piece["open"][1] != after["open"][0]
+    for value in values:
+        asked = model + "compute m: epsilon\n"
+        (one,) = check_text(asked, "--explain", "none", "-D", f"{name}={value}")["results"]
+        x = float(Fraction(value))
+        (piece,) = (each for each in result["pieces"] if is_closed_at(each, x))
+        found = eval(piece["exact"].replace("^", "**"), {"ln": log, "exp": exp, name: x})
+        assert isclose(found, float(one["value"]["decimal"]))
