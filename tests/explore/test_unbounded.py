@@ -1673,22 +1673,39 @@ check m: epsilon = ln 8
     assert code or report["ok"]
 
 
-def test_bounds_of_endless_claims_are_no_ratios_of_kinds():
-    """At most 64 outputs are followed; no number, with the hidden truth, tells more than 7.15."""
-    text = """
+BESIDE_A_TRUTH = """
 mechanism m { input x in 0..1  adjacent all
   a ~ geometric(3 * x, 3/4) unbounded
   b ~ geometric(1 - x, 1/2) unbounded
   c ~ geometric(0, 1/8) unbounded
-  truth ~ {x: 3/4, 1 - x: 1/4}
+  truth ~ {x: 3/5, 1 - x: 1/5, 2: 1/5}
   if a > b { output c } else { output a }
-  while true { y ~ {truth: 2/3, 1 - truth: 1/3}  output y } }
+  while true { LOOP }
+}
 compute m: delta(ln(36/5))
 check m: dp(ln(36/5))
 """
-    computed, checked = check_text(text)["results"]
-    assert (computed["verdict"], checked["verdict"]) == ("undecided", "holds")
+
+
+def test_bounds_of_endless_claims_are_no_ratios_of_kinds():
+    """At most 64 outputs are followed; no number, with the hidden truth, tells more than 7.15."""
+    twins = """
+    y := false
+    if truth = 1 { y ~ bernoulli(1/2) }
+    output none
+    if truth != 1 { y ~ bernoulli(if truth = 2 then 1/4 else 1/2) }
+    output y
+    """
+    computed, _ = check_text(BESIDE_A_TRUTH.replace("LOOP", twins))["results"]
+    assert computed["verdict"] == "undecided"
     assert computed["reason"]["progress"].startswith("delta(ln(36/5)) is between 0 and ")
+
+
+def test_a_number_beside_what_is_seen_in_the_long_run_has_no_ratio_of_its_kind():
+    seen = "y ~ bernoulli((1 + truth)/4)  output y"
+    computed, checked = check_text(BESIDE_A_TRUTH.replace("LOOP", seen))["results"]
+    assert (computed["verdict"], checked["verdict"]) == ("value", "holds")
+    assert computed["value"]["exact"] == "0"
 
 
 def test_a_number_is_not_shown_while_another_one_beyond_it_is_still_in_use():
