@@ -32,7 +32,7 @@ from dpcheck.check.values.verdicts import (
     Phrase,
     PhrasePart,
 )
-from dpcheck.exact import Budget, Number, exact_text, excess, subtract
+from dpcheck.exact import Budget, Number, compare, exact_text, excess, subtract
 from dpcheck.explain import minimal
 from dpcheck.explain.attacker import attacker
 from dpcheck.explain.explanation import (
@@ -76,7 +76,9 @@ def explain_event_claim(subject: Subject, example: Counterexample) -> Explanatio
         reason = _one_sided(run)
         return subject.part("tight", lambda: _tight(subject, seen, evidence, *budget, reason))
 
-    if budget is not None and budget[0].sign() >= 0 and isinstance(evidence, TableEvidence):
+    # A δ below 0 is exceeded by what is impossible, which no sequence shows.
+    is_shown = budget is not None and budget[0].sign() >= 0 and compare(budget[1], 0) >= 0
+    if budget is not None and is_shown and isinstance(evidence, TableEvidence):
         found = minimal.violations(evidence, *budget, subject.limits)
         if found.n_violating:  # among those that were compared
             made = _of_smallest_pair(subject, seen, found, budget, tight)

@@ -202,3 +202,18 @@ def test_two_equal_outputs_in_a_row_are_one_row():
         ["7", "1..2", "=", "bot", "1/2", "1/3", "(3/2)^2"],
         ["7", "3", "=", "top", "1/2", "1/3", "3/2", "=", "1.5"],
     ]
+
+
+@pytest.mark.parametrize(
+    "claim", ["delta(ln 2) <= -1/10", "delta(ln 2) = -1/10", "delta(ln 2) < 0"]
+)
+def test_no_sequence_shows_that_a_delta_is_not_negative(claim, tmp_path):
+    text = f"""mechanism m {{
+      input x in 0..1
+      adjacent all
+      y ~ bernoulli(if x = 0 then 1/2 else 2/3)
+      output y
+    }}
+    check m: {claim}"""
+    (found,) = explained(text, tmp_path)
+    assert (found.run, found.attacker, found.tight) == (None, None, None)
