@@ -1330,6 +1330,51 @@ check m: epsilon = ln(11097376/4659721)
     assert verdicts(check_text(text)) == ["holds"]
 
 
+EITHER = """
+mechanism either(r = 1/2, s = 1/3) { input x in 0..1  adjacent all
+  a ~ geometric(x, r) unbounded
+  b ~ geometric(0, r) unbounded
+  c ~ geometric(0, s) unbounded
+  output (if a < b then c else b) }
+mechanism both(r = 1/2, s = 1/3) { input x in 0..1  adjacent all
+  a ~ geometric(x, r) unbounded
+  b ~ geometric(0, r) unbounded
+  c ~ geometric(0, s) unbounded
+  d ~ geometric(x, 1/5) unbounded
+  output ((if a < b then c else b), d) }
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "loss"),
+    [
+        ("either", "11/7"),
+        ("either(r = 9/10, s = 5/6)", "371/351"),
+        ("both", "55/7"),
+        ("compose(either, either)", "121/49"),
+    ],
+)
+def test_ends_with_other_ratios_have_limits_of_their_own(target, loss):
+    """Far above, terms of ratio s or r^2 are the first; there is none of r, as there is below."""
+    (result,) = check_text(f"{EITHER}compute {target}: epsilon")["results"]
+    assert result["value"]["exact"] == f"ln({loss})"
+    assert verdicts(check_text(f"{EITHER}check {target}: epsilon = ln({loss})")) == ["holds"]
+
+
+def test_ends_with_other_ratios_have_limits_for_all_values():
+    """Which term is left far above changes where s = r^4: there ε is the limit of neither."""
+    asked = "compute either(r = p^2, s = p/(1 + p)): epsilon"
+    (result,) = check_text(f"param p in (0, 1)\n{EITHER}{asked}")["results"]
+    pieces = [(each["in"], each["exact"]) for each in result["pieces"]]
+    assert pieces[0] == ("(0, 0.819173)", "ln((p^4 + p^2 + 2)/(p^4 + 3*p^2))")
+    assert pieces[2] == ("(0.819173, 1)", "ln(1/p^2)")
+    for value, far in [("1/2", False), ("4/5", False), ("5/6", True)]:
+        p = Fraction(value)
+        loss = 1 / p**2 if far else (p**4 + p**2 + 2) / (p**4 + 3 * p**2)
+        at = f"check either(r = {p**2}, s = {p / (1 + p)}): epsilon = ln({loss})"
+        assert verdicts(check_text(f"{EITHER}{at}")) == ["holds"]
+
+
 @pytest.mark.parametrize(
     ("claim", "fails"),
     [

@@ -7,9 +7,10 @@ result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
+from operator import eq
 from typing import Final
 
 import numpy as np
@@ -230,16 +231,42 @@ def _codes_beyond(codes: IntArray, table: ValueTable) -> list[int]:
 def with_less_told(codes: IntArray, table: ValueTable, *, keeps_far: bool) -> IntArray:
     """Return for each value that is observed, [n_values], the code of what is told of it.
 
-    Of a number beyond the window only that is told; with `keeps_far`, also whether it is far away.
+    Of a number beyond the window only that is told; with `keeps_far`, also whether it is of the
+    farthest kind of those that are shown there.
     """
+    values = [table.value(code) for code in codes.tolist()]
+    alike = [_changed(value, _without_kind) for value in values]
+    if not keeps_far:
+        return table.codes(alike)
+    farthest: dict[Value, list[int]] = {}
+    for value, key in zip(values, alike, strict=True):
+        kinds = _kinds(value)
+        known = farthest.setdefault(key, kinds)
+        farthest[key] = list(map(min, known, kinds))
 
-    def told(value: Value) -> Value:
-        if not isinstance(value, Beyond) or (keeps_far and value.level == 1):
-            return value
-        n_kinds = value.n_kinds if keeps_far else 1
-        return replace(value, level=n_kinds, n_kinds=n_kinds)
+    def told(value: Value, farthest: Sequence[int]) -> Value:
+        are_far = map(eq, _kinds(value), farthest)
+        return _changed(value, lambda one: _far_or_near(one, are_far))
 
-    return table.codes(_changed(table.value(code), told) for code in codes.tolist())
+    return table.codes(told(value, farthest[key]) for value, key in zip(values, alike, strict=True))
+
+
+def _kinds(value: Value) -> list[int]:
+    """Return the kinds of all numbers beyond the window in a value."""
+    beyond: list[Beyond] = []
+    as_far(value, beyond)
+    return [one.level for one in beyond]
+
+
+def _without_kind(value: Value) -> Value:
+    return replace(value, level=1, n_kinds=1) if isinstance(value, Beyond) else value
+
+
+def _far_or_near(value: Value, are_far: Iterator[bool]) -> Value:
+    """Return a number beyond the window of its kind if it is far, else of the nearest one."""
+    if not isinstance(value, Beyond) or next(are_far):
+        return value
+    return replace(value, level=value.n_kinds)
 
 
 def _changed(value: Value, change: Callable[[Value], Value]) -> Value:

@@ -281,12 +281,13 @@ def shown_kinds(
         f(s) = Σ_k w_k D_k K_k(s)   where   K_k(s) = h_(s-N+k)(ρ_k, ..., ρ_N) / w_k   sums to 1
 
     with w_k = Π_(l>=k) 1/(1-ρ_l). K does not depend on the law, so an adversary who is shown k,
-    with probability w_k D_k, knows at least as much as one who is shown s. The ratio of D_1 between
-    two laws is the limit for large s, and that of D_N the one at s = 0: both are approached or
-    attained. None if some D_k is negative: with a wider margin none is, since a_1 has the least
-    power of all. So it is where the number may be known, or not yet have this law, next to the
-    margin. At the single value asked of a parameter some other ratios of the law equal given ones,
-    so that f is this sum there, and D_k may be 0 there alone, as `is_zero` says.
+    with probability w_k D_k, knows at least as much as one who is shown s. Between two laws the
+    ratio of the first D_k that is not 0 for both is the limit for large s, and that of D_N the one
+    at s = 0: K_k(s) is 0 for s < N - k. None if some D_k is negative: with a wider margin none is,
+    since a_1 has the least power of all. So it is where the number may be known, or not yet have
+    this law, next to the margin. At the single value asked of a parameter some other ratios of the
+    law equal given ones, so that f is this sum there, and D_k may be 0 there alone, as `is_zero`
+    says.
     """
     if margin < levels.bases[0] + levels.is_known(0):
         return None

@@ -4,9 +4,15 @@ Where a number was chosen among hidden ones, or compared with them, its laws bey
 differ from input to input, and the chain tells one of several kinds of it: at least as much as the
 number itself would (`explore.tails.laws.shown_kinds`). An adversary who is told only that it is
 beyond knows at most as much. What comes out alike for both is so, where telling more can only make
-it larger, or only smaller (data processing); else the window grows. With δ = 0 the far end and the
-near one are attained or approached: ε is exact if it comes from one of them. What stays apart in
-every window lies between both: all ratios count for a Rényi divergence, however far beyond.
+it larger, or only smaller (data processing); else the window grows. What stays apart in every
+window lies between both: all ratios count for a Rényi divergence, however far beyond.
+
+With δ = 0, ε is that of a sequence of kinds, and exact where it is the same if each number is only
+known to be *far*, of the first kind that is shown where all else is alike, or not. Then all kinds
+that are told as one there have this ratio, or probability 0 on both sides. Let the far numbers go
+to infinity, one after the other: only the first kind is left of each. At s = N - k the kinds before
+k have probability 0, so for kinds of the others that no others there exceed, all s so, these alone
+are left. So ε is approached, or attained.
 
 P(loss > ε) may rise and fall where more is told. It is exact where P(A) and Q(A) are alike for all
 pairs, in both directions, A being the outputs with P - e^ε Q > 0. Then δ(ε) = P(A) - e^ε Q(A) is
