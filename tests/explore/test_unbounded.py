@@ -1336,12 +1336,14 @@ mechanism either(r = 1/2, s = 1/3) { input x in 0..1  adjacent all
   b ~ geometric(0, r) unbounded
   c ~ geometric(0, s) unbounded
   output (if a < b then c else b) }
-mechanism both(r = 1/2, s = 1/3) { input x in 0..1  adjacent all
-  a ~ geometric(x, r) unbounded
-  b ~ geometric(0, r) unbounded
-  c ~ geometric(0, s) unbounded
-  d ~ geometric(x, 1/5) unbounded
-  output ((if a < b then c else b), d) }
+mechanism both(r = 1/5, s = 1/6) { input x in 0..1  adjacent all
+  a ~ geometric(x, 1/2) unbounded
+  b ~ geometric(0, 1/2) unbounded
+  c ~ geometric(0, 1/3) unbounded
+  d ~ geometric(x, r) unbounded
+  e ~ geometric(0, r) unbounded
+  f ~ geometric(0, s) unbounded
+  output ((if a < b then c else b), (if d < e then f else e)) }
 """
 
 
@@ -1350,7 +1352,7 @@ mechanism both(r = 1/2, s = 1/3) { input x in 0..1  adjacent all
     [
         ("either", "11/7"),
         ("either(r = 9/10, s = 5/6)", "371/351"),
-        ("both", "55/7"),
+        ("both", "11/2"),
         ("compose(either, either)", "121/49"),
     ],
 )
