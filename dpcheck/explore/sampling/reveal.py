@@ -8,9 +8,9 @@ input; then that it is beyond says as much about the input as its value does, or
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -51,7 +51,11 @@ def revealing(
     codes = evaluated(value, frame, supports.table)
     result = np.where(codes >= FIRST_FAULT, codes, -1)
     known = supports.known("reveal", distribution.span)
-    for rows, beyond, law in tails.shown_laws(group, codes, frame, live):
+    shown = tails.shown_laws(group, codes, frame, live)
+    needed = _with_ratios(tails.window, [law for _, _, law in shown if law], supports.table)
+    if needed != tails.window:
+        raise WindowTooSmall(needed)
+    for rows, beyond, law in shown:
         if beyond not in known:
             known[beyond] = _shown(law, beyond[1] > 0, tails, supports, value)
         result[rows] = known[beyond]
@@ -71,10 +75,6 @@ def _shown(
         text = spoken(value.name) if isinstance(value, Var) else span.text
         mistake = ShownStillInUse(span, (), text, (window.low - 1, window.high + 1))
         return supports.table.fault(MistakeFault(mistake))
-    ratios = [ratio for (ratio,) in law.law if ratio != 0]
-    needed = window.with_ratios(told_apart(ratios, window.ratios, supports.table))
-    if needed != window:
-        raise WindowTooSmall(needed)
     _check_digits(window)
     end, sign = (window.high, 1) if is_above else (window.low, -1)
     codes = [end + sign * step for step in range(1, window.margin + 1)]
@@ -95,6 +95,13 @@ def _shown(
     codes += [supports.table.code(value) for value, _ in told]
     chances += [each for _, each in told]
     return supports.add(whole_weights(codes, chances, span, supports.table))
+
+
+def _with_ratios(window: Window, shown: Iterable[Levels], table: ValueTable) -> Window:
+    """Return the window with the ratios of laws that numbers have beyond it."""
+    every = chain.from_iterable(law.law for law in shown)
+    ratios = dict.fromkeys(ratio for (ratio,) in every if ratio != 0)
+    return window.with_ratios(told_apart(ratios, window.ratios, table))
 
 
 def _in_cells(law: Levels, window: Window, *, is_above: bool) -> list[tuple[Value, Number]]:
