@@ -16,7 +16,7 @@ from flint import arb, ctx, fmpq, fmpz, fmpz_poly
 from dpcheck.exact.budget import Budget, Epsilon, LogOf
 from dpcheck.exact.comparison import Excess
 from dpcheck.exact.errors import TooLarge
-from dpcheck.exact.number import MAX_BITS, ExpNumber, Number, Rational, ball, sign
+from dpcheck.exact.number import MAX_BITS, ExpNumber, Number, Rational, ball, negate, sign
 from dpcheck.exact.polynomial import precisions
 
 Value = Number | Epsilon | Excess
@@ -155,10 +155,14 @@ def _power_text(base: int | fmpq, exponent: fmpq) -> str:
 
 
 def _excess_text(p: Number, q: Number, epsilon: Epsilon) -> str:
-    """Return p - q*e^ε."""
-    factor = f"({exact_text(q)})" if isinstance(q, ExpNumber) else _rational_text(q)
-    product = exp_text(epsilon) if q == 1 else f"{factor}*{exp_text(epsilon)}"
-    return f"{exact_text(p)} - {product}" if p != 0 else f"-{product}"
+    """Return p - q*e^ε, or p + (-q)*e^ε for q < 0."""
+    is_less, size = sign(q) > 0, q if sign(q) > 0 else negate(q)
+    factor = f"({exact_text(size)})" if isinstance(size, ExpNumber) else _rational_text(size)
+    growth = f"({exp_text(epsilon)})" if isinstance(epsilon, LogOf) else exp_text(epsilon)
+    product = growth if size == 1 else f"{factor}*{growth}"
+    if p == 0:
+        return f"-{product}" if is_less else product
+    return f"{exact_text(p)} {'-' if is_less else '+'} {product}"
 
 
 def decimal(value: Value, digits: int = DIGITS) -> str:

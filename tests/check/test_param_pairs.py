@@ -93,6 +93,14 @@ def test_delta_has_pieces_where_its_e_to_the_epsilon_is_irrational():
     assert first["[0.585786, 1)"] == "p - (1 - p)*2^(1/2)"
 
 
+def test_a_negative_factor_of_a_piece_stands_in_brackets():
+    report = answers("param p in (-1, 0)", "1/2", "-p", "compute answer: delta(ln(2)/2)")
+    (result,) = report["results"]
+    assert [piece["exact"] for piece in result["pieces"]] == [
+        "1/2 - (p + 1)*2^(1/2)", "0", "1/2 - (-p)*2^(1/2)",
+    ]  # fmt: skip
+
+
 def piece_at(result, value):
     """Return the expression of the piece in which a value lies."""
     for piece in result["pieces"]:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from dpcheck.exact import (
     Budget,
+    Excess,
     Number,
     add,
     decimal,
@@ -103,6 +104,9 @@ def test_exact_text_reads_back_as_the_same_number(above, below):
         (log(divide(add(1, ROOT), 2)), "ln(1/2 + 1/2*exp(1/2))"),
         (excess(1, number(1, 2), Budget.ln(2) / 2), "1 - 1/2*2^(1/2)"),
         (excess(0, 1, Budget.ln(number(2, 3)) / 2), "-(2/3)^(1/2)"),
+        (excess(number(1, 8), number(-1, 2), Budget.ln(2) / 2), "1/8 + 1/2*2^(1/2)"),
+        (excess(0, -1, Budget.ln(2) / 2), "2^(1/2)"),
+        (Excess(0, 2, log(add(1, ROOT))), "-2*(1 + exp(1/2))"),
     ],
 )
 def test_exact_text(value, text):

@@ -381,7 +381,8 @@ def _delta_text(function: Function, growth: Growth, line: Line) -> str:
     f, g, n = growth
     base = line.fraction_text(f, g)
     power = f"{base}^(1/{n})" if base.isalnum() else f"({base})^(1/{n})"
-    less = "" if second == "1" else f"({second})*" if " " in second else f"{second}*"
+    is_alone = second.startswith("-") or " " in second
+    less = "" if second == "1" else f"({second})*" if is_alone else f"{second}*"
     return f"-{less}{power}" if first == "0" else f"{first} - {less}{power}"
 
 

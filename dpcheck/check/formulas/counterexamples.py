@@ -8,11 +8,11 @@ from typing import assert_never
 from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.check.formulas.closest import closest_pair
 from dpcheck.check.formulas.truths import BEYOND, Bounds, Truths
-from dpcheck.check.values.amounts import between_amount, growth_amount, number_amount, ratio_amount
+from dpcheck.check.values.amounts import between_amount, number_amount, ratio_amount
 from dpcheck.check.values.comparisons import holds, inequality, inequality_sides
 from dpcheck.check.values.exp_factor import EventGap
 from dpcheck.check.values.verdicts import OPPOSITE, Amount, Counterexample, Phrase, Run, Sides
-from dpcheck.exact import Number, compare, divide, excess, subtract
+from dpcheck.exact import Number, compare, divide, exact_text, excess, exp_text, subtract
 from dpcheck.limits import LimitReached
 from dpcheck.logic import formulas as f
 from dpcheck.logic.formula_text import formula_text
@@ -157,9 +157,9 @@ def _inequality(p: Bounds, q: Bounds, formula: f.Private) -> tuple[Phrase, Sides
     if _is_exact(p) and _is_exact(q):
         known = (p[0], q[0], formula.epsilon, formula.delta)
         return inequality(*known), inequality_sides(*known)
-    plus = () if formula.delta == 0 else (" + ", number_amount(formula.delta))
+    plus = "" if formula.delta == 0 else f" + {exact_text(formula.delta)}"
     where = (", where ", *_known("p", p), " and ", *_known("q", q))
-    return Phrase.of("p <= ", growth_amount(formula.epsilon), " * q", *plus, *where), None
+    return Phrase.of(f"p <= {exp_text(formula.epsilon)} * q{plus}", *where), None
 
 
 def _known(name: str, bounds: Bounds) -> tuple[str, Amount]:

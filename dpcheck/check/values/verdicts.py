@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import pairwise
 from math import isinf
 from typing import TYPE_CHECKING, ClassVar, Literal, assert_never
 
@@ -233,18 +234,50 @@ class Phrase:
         return self.written(lambda part: part.exact if isinstance(part, Amount) else str(part))
 
     def written(self, text_of: Callable[[PhrasePart], str]) -> str:
-        """Return the parts as texts; `≈ 1/3` or `in [a, b]` stands in place of a `=` before it."""
+        """Return the parts as texts; `≈ 1/3` or `in [a, b]` stands in place of a `=` before it.
+
+        What the words around an amount multiply or subtract has the brackets it needs.
+
+        >>> half = Amount("1/2 - 1/2*exp(-1)", "0.31606027941427884")
+        >>> str(Phrase.of("19/20 <= exp(1) * ", half, " + ", half))
+        '19/20 <= exp(1) * (1/2 - 1/2*exp(-1)) + 1/2 - 1/2*exp(-1)'
+        """
         text = ""
-        for part in self.parts:
+        for part, after in pairwise((*self.parts, "")):
             said = text_of(part)
-            if (
-                isinstance(part, Amount)
-                and said.startswith(("≈ ", "in ["))
-                and text.endswith(" = ")
-            ):
-                text = text.removesuffix("= ")
+            if isinstance(part, Amount):
+                if said.startswith(("≈ ", "in [")):
+                    text = text.removesuffix("= ") if text.endswith(" = ") else text
+                elif _needs_brackets(said, text, after):
+                    said = f"({said})"
             text += said
         return text
+
+
+def _needs_brackets(said: str, before: str, after: PhrasePart) -> bool:
+    """Return whether an expression would be read otherwise between the words around it.
+
+    A sum is no factor and is not subtracted, and no minus sign follows another one.
+    """
+    is_factor = before.endswith((" * ", " - ")) or (
+        isinstance(after, str) and after.startswith(" * ")
+    )
+    if said.startswith("-"):
+        return is_factor or before.endswith(" + ")
+    return is_factor and " " in _outside_brackets(said)
+
+
+def _outside_brackets(expression: str) -> str:
+    """Return an expression without what stands in its brackets.
+
+    >>> _outside_brackets("(1 + exp(1))/(2 + exp(1/2)) - exp(1)")
+    '/ - exp'
+    """
+    depth, outside = 0, []
+    for piece in re.split(r"([()])", expression):
+        depth += {"(": 1, ")": -1}.get(piece, 0)
+        outside += [piece] * (depth == 0 and piece != ")")
+    return "".join(outside)
 
 
 Ending = Literal["stopped", "diverged", "goes on"]
