@@ -84,7 +84,9 @@ def explain_event_claim(subject: Subject, example: Counterexample) -> Explanatio
             made = _of_smallest_pair(subject, seen, found, budget, tight)
     if made is None:
         made = replace(_from_counterexample(subject, example), tight=tight(None))
-    return replace(made, remarks=_why_infinite(claim, example, _one_sided(made.run)))
+    if made.event:
+        return replace(made, remarks=_why_infinite(claim, example, _one_sided(made.run)))
+    return replace(made, remarks=_why_zero(claim, subject.value) if len(seen.pairs) else ())
 
 
 def _cut_off(evidence: TableEvidence, n_outputs: int) -> TableEvidence:
@@ -134,6 +136,25 @@ def _why_infinite(claim: claims.Claim, example: Counterexample, reason: str) -> 
     if not is_epsilon or example.ratio is None or example.ratio.exact != "inf":
         return ()
     return (Remark("infinite", Phrase.of(reason)),)
+
+
+def _why_zero(claim: claims.Claim, value: Amount | None) -> tuple[Remark, ...]:
+    """Return what an ε or a δ that is 0 says of all events: there is none to be shown."""
+    if not isinstance(claim, claims.QuantityClaim) or value is None or value.exact != "0":
+        return ()
+    told: tuple[PhrasePart, ...] = (
+        "every set of outputs is equally likely on both sides of every pair",
+    )
+    on = " on one side of a pair than on the other"
+    match claim.quantity:
+        case claims.TightDelta(epsilon=epsilon) if epsilon.sign() != 0:
+            lead = "no set of outputs is more than "
+            told = lead, growth_amount(epsilon), " times as likely", on.replace("than", "as")
+        case claims.TightEpsilon(delta=delta) if delta != 0:
+            told = "no set of outputs is more likely", on, " by more than ", number_amount(delta)
+        case _:
+            pass
+    return (Remark("no event", Phrase.of(*told)),)
 
 
 def _one_sided(run: TracedRun | None) -> str:

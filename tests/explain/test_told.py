@@ -217,3 +217,31 @@ def test_no_sequence_shows_that_a_delta_is_not_negative(claim, tmp_path):
     check m: {claim}"""
     (found,) = explained(text, tmp_path)
     assert (found.run, found.attacker, found.tight) == (None, None, None)
+
+
+ALIKE = "every set of outputs is equally likely on both sides of every pair"
+NO_RATIO = "no set of outputs is more than 2 times as likely on one side of a pair as on the other"
+NO_DIFFERENCE = "no set of outputs is more likely on one side of a pair than on the other"
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("epsilon >= ln 2", ALIKE),
+        ("delta(0) > 0", ALIKE),
+        ("delta(ln 2) <= -1/10", NO_RATIO),
+        ("epsilon(1/10) = 1", f"{NO_DIFFERENCE} by more than 1/10"),
+    ],
+)
+def test_a_value_of_0_says_what_no_event_shows(claim, text, tmp_path):
+    model = f"""mechanism m {{
+      input x in 0..1
+      adjacent all
+      y ~ bernoulli(1/2)
+      output y
+    }}
+    check m: {claim}"""
+    (found,) = explained(model, tmp_path)
+    assert [(each.label, str(each.text)) for each in found.remarks] == [("no event", text)]
+    (alone,) = explained(model.replace("0..1", "0..0"), tmp_path)
+    assert alone.remarks == ()
