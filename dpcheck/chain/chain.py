@@ -90,6 +90,7 @@ class Chain:
     `shows_every_step` tells that every transition shows an output or leads to a sink, as in the
     chain of a mechanism or after `contracted`; a self-loop outside the sinks then shows outputs
     forever, while in an explicit chain a run ends in an absorbing state.
+    shows_several: whether a code stands for several outputs, as for all numbers beyond a window.
     known: [n_initial] the number of what everybody knows at an initial state, its public inputs;
     None where nothing is public.
     offers: for codes that are an analyst's choices, what was offered, of how many.
@@ -118,6 +119,7 @@ class Chain:
     state_text: Callable[[int], str]
     observation_text: Callable[[int], str]
     shows_every_step: bool = False
+    shows_several: Callable[[int], bool] = lambda _: False
     known: IntArray | None = None
     offers: Mapping[int, tuple[object, int]] = field(default_factory=dict)
     alike: IntArray | None = None

@@ -20,7 +20,7 @@ from dpcheck.model.atoms import AtEnd, AtomMeaning, Condition, Label, Measure, S
 from dpcheck.model.expressions import Apply, Expr
 from dpcheck.model.far_numbers import FarNumber
 from dpcheck.model.offers import shown_text
-from dpcheck.model.values import Beyond
+from dpcheck.model.values import Beyond, stands_for_several
 from dpcheck.records import dataclass, field, replace
 from dpcheck.source import Span
 
@@ -88,6 +88,7 @@ class Explored:
             chain,
             observation=np.where(chain.observation < 0, -1, first[kind][chain.observation]),
             observation_text=lambda code: shown_text(self.table.value(int(shown[code]))),
+            shows_several=lambda code: stands_for_several(self.table.value(int(shown[code]))),
         )
         return replace(self, chain=told, shown=shown)
 

@@ -31,6 +31,7 @@ from dpcheck.explore.values.mistakes import MistakesFound, spoken
 from dpcheck.limits import Limits
 from dpcheck.model.offers import choice_of, shown_text
 from dpcheck.model.program import Mechanism
+from dpcheck.model.values import stands_for_several
 from dpcheck.records import Frozen, replace
 from dpcheck.source import Span
 
@@ -180,6 +181,7 @@ def _chain(given: Given, found: Runs, codes: IntArray, observation: IntArray) ->
         state_text=_state_text(mechanism, inputs, seen.shown, stopped, table, tails),
         observation_text=lambda code: shown_text(table.value(int(codes[code]))),
         shows_every_step=True,
+        shows_several=lambda code: stands_for_several(table.value(int(codes[code]))),
         known=_known(mechanism, inputs),
         offers=_offers(mechanism, codes, table),
         alike=_alike(given, seen),

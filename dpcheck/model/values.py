@@ -111,6 +111,21 @@ Value = (
 )
 
 
+def stands_for_several(value: Value) -> bool:
+    """Return whether a value that is shown stands for several numbers, of which it is one.
+
+    >>> stands_for_several((1, Beyond(True, 5))), stands_for_several(Beyond(True, 5, last=6))
+    (True, False)
+    """
+    match value:
+        case tuple(items) | ArrayValue(items=items):
+            return any(map(stands_for_several, items))
+        case Beyond(first=first, last=last):
+            return first != last
+        case _:
+            return False
+
+
 def value_key(value: Value) -> Hashable:
     """Return a key that is equal exactly for equal values, Booleans kept apart from numbers.
 

@@ -23,6 +23,22 @@ chain c {
   t -> 1: u
   adjacent s ~ t
 }
+mechanism constant { input x in 0..1 adjacent all; output (1, 5) }
+mechanism late {
+  input x in 0..3
+  adjacent x div 2 = x' div 2
+  if x <= 1 { output (1, 5); stop }
+  y := 0
+  while y <= 3 { y ~ geometric(x, 1/2) unbounded }
+  output (1, y)
+}
+mechanism cut {
+  input x in 0..1
+  adjacent all
+  y := 0
+  while y <= 3 { y ~ geometric(x, 1/2) unbounded }
+  output if y >= 4 then 1 else 0
+}
 chain far { state s; state t; state w : a; state v; s -> 1: t; t -> 1: w; adjacent s ~ v }
 """
 CLAIMS = {
@@ -41,6 +57,10 @@ CLAIMS = {
     "check c: P<=1 [ F b ]": "unsatisfied atom",
     "check c: P<=1 [ F a ]": None,
     "check c: D{0} [ F a ]": "trivial probability",
+    "check constant: dp(0)": "trivial probability",
+    "check late: dp(ln 2)": None,  # `> 3` stands for many numbers
+    "check late at x <= 1 : dp(ln 2)": "trivial probability",
+    "check cut: dp(0)": "trivial probability",
     "check far at s : P=1 [ F a ]": None,
 }
 

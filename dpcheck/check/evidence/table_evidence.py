@@ -34,11 +34,15 @@ _MAX_CERTIFIED = 64
 
 @dataclass(frozen=True, eq=False)
 class TableEvidence:
-    """Rows of a sequence table, those of neighbors side by side."""
+    """Rows of a sequence table, those of neighbors side by side.
+
+    shows_several: whether an output's code stands for several outputs.
+    """
 
     rows: PairedRows
     output_text: Callable[[int], str]
     limits: Limits = field(default_factory=Limits)
+    shows_several: Callable[[int], bool] = lambda _: False
     tells_in_the_long_run: ClassVar = False
 
     def worst_ratio(self) -> EventGap | None:
@@ -141,12 +145,21 @@ class TableEvidence:
         return best
 
     def certain(self) -> BoolArray:
-        """Return which pairs have one and the same sequence, certain on both sides, [n_pairs]."""
+        """Return which pairs have one and the same sequence, certain on both sides, [n_pairs].
+
+        One that ends in `> 3`, for all numbers above 3, stands for as many sequences.
+        """
         table, pairs = self.rows.table, self.rows.pairs
         found: BoolArray = (differences(table.indptr)[pairs] == 1).all(axis=1)
         # A row of one sequence has it with certainty, however its weight is written.
         sequences = table.sequences[table.indptr[pairs]]
         found &= sequences[:, 0] == sequences[:, 1]
+        codes = np.unique(table.shown).tolist()
+        several = {code for code in codes if code >= 0 and self.shows_several(code)}
+        if several:
+            kept = np.unique(sequences[found]).tolist()
+            lumped = [k for k in kept if not several.isdisjoint(table.outputs(k))]
+            found &= ~np.isin(sequences[:, 0], lumped)
         return found
 
 

@@ -217,7 +217,7 @@ def complete_evidence(seen: SeenPairs) -> TableEvidence | MergedEvidence | None:
     )
     seen.limits.check_time("the outputs are listed")
     if isinstance(found, PairedRows):
-        return TableEvidence(found, seen.chain.observation_text, seen.limits)
+        return _table_evidence(seen, found)
     return merged_evidence(seen, found)
 
 
@@ -268,4 +268,10 @@ def prefix_table(seen: SeenPairs, depth: int) -> TableEvidence | None:
     )
     if table is None:
         return None
-    return TableEvidence(PairedRows(table, seen.pairs), chain.observation_text, limits)
+    return _table_evidence(seen, PairedRows(table, seen.pairs))
+
+
+def _table_evidence(seen: SeenPairs, rows: PairedRows) -> TableEvidence:
+    """Return what rows of a table say."""
+    chain = seen.chain
+    return TableEvidence(rows, chain.observation_text, seen.limits, chain.shows_several)
