@@ -281,23 +281,32 @@ Right: check m: P>=1/2 [ F output = 3 ]
 
 
 class CannotAssign(Mistake, code="DP308"):
-    """An assignment to something that keeps its value."""
+    """An assignment to something that keeps its value.
+
+    `chosen` is a value that `-D` may choose of a `param`.
+    """
 
     name: str
     what: str
     declared: Span
+    chosen: str = ""
 
     title_text = "cannot assign to `{self.name}`: it is {self.what}"
-    help_text = "assign to a local of another name"
     label_text = "assigned here"
     second_place = "declared", "{self.what}"
     explanation = """\
 Inputs, parameters, constants and loop variables keep their values; a mechanism changes its locals
-only.
+only. A `param` stands for all its values; `-D` chooses one.
 
 Wrong: input x in 0..5   ...   x := x + 1
 Right: input x in 0..5   ...   y := x + 1
 """
+
+    @property
+    def help(self) -> str:
+        """What to write instead."""
+        chosen = self.chosen and f"choose a value, `-D {self.name}={self.chosen}`, or "
+        return f"{chosen}assign to a local of another name"
 
 
 class ConstantCycle(Mistake, code="DP309"):

@@ -60,6 +60,18 @@ OF_PARAMS = frozenset({"+", "-", "*", "/", "^", "neg", "ln", "exp", "sum"})
 """Operators that apply to what depends on a `param`."""
 
 
+_PLACES: Mapping[str, str] = {
+    "neg": "`-`",
+    "not": "`!`",
+    "tuple": "a component of a tuple",
+    "array": "an element of an array",
+    "set": "an element of a set",
+    "range": "an end of a range",
+    "index": "an index",
+}
+"""What stands in an operation without a word of its own."""
+
+
 class Fault(Exception):
     """An operation that has no result on these values.
 
@@ -111,14 +123,24 @@ def apply(op: expressions.Operator, args: Sequence[Value]) -> Value:
         kind: FaultKind = "no function of a parameter"
         raise Fault(kind, str(error), args, help_text=error.help) from None
     except NotForAll:
-        raise Fault("without bounds", f"`{op}` needs a number with bounds", args) from None
+        raise Fault("without bounds", f"{_spoken(op)} needs a number with bounds", args) from None
 
 
 def _no_value(op: str, value: exact.ParamNumber | exact.ParamBudget) -> Fault:
     """Return the fault of an operation that needs a value where nobody has chosen one."""
     name, text = value.param.name, value_text(value)
     what = f"`{name}`" if text == name else f"`{text}`, which depends on `{name}`,"
-    return Fault("parameter", f"`{op}` needs a value, and {what} has none before it is chosen", ())
+    why = f"{_spoken(op)} needs a value, and {what} has none before it is chosen"
+    return Fault("parameter", why, ())
+
+
+def _spoken(op: str) -> str:
+    """Return what stands in an operation: `max`, or what it is called that has no such word.
+
+    >>> _spoken("<="), _spoken("range")
+    ('`<=`', 'an end of a range')
+    """
+    return _PLACES.get(op, f"`{op}`")
 
 
 def evaluate(expr: expressions.Expr, environment: Mapping[str, Value]) -> Value:

@@ -201,7 +201,10 @@ def _depends(expr: Expr, tainted: frozenset[str], scope: Scope) -> bool:
 
 
 def _report(expr: Expr, scope: Scope) -> None:
-    why = "this needs a value, and a `param` has none before one is chosen"
+    names = (value.param.name for value in params_in(expr) if not isinstance(value, ExpNumber))
+    name = next(names, "param")
+    who = f"a `{name}`" if name == "param" else f"`{name}`"
+    why = f"this needs a value, and {who} has none before one is chosen"
     scope.report(needs_value(expr.span, why))
 
 

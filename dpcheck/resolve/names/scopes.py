@@ -279,4 +279,8 @@ _KINDS: Final[Mapping[type[Declaration], str]] = {
 
 def what_is(declaration: Declaration) -> str:
     """Return what kind of thing was declared, with its article."""
+    if isinstance(declaration, surface.Constant) and isinstance(
+        declaration.value, surface.Interval
+    ):
+        return "a `param`"
     return _KINDS[type(declaration)]

@@ -13,9 +13,10 @@ from typing import assert_never
 from dpcheck.diagnostics import structure
 from dpcheck.diagnostics.kinds import NotAnArray
 from dpcheck.diagnostics.names import CannotAssign, MayBeUnassigned
+from dpcheck.exact import ParamNumber
 from dpcheck.model import program, surface
 from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, If, Let, Var
-from dpcheck.model.values import ArrayValue
+from dpcheck.model.values import ArrayValue, value_text
 from dpcheck.records import dataclass, replace
 from dpcheck.resolve.expressions import expressions, signatures
 from dpcheck.resolve.names.scopes import Held, Known, Local, Scope, what_is
@@ -99,7 +100,7 @@ class Locals:
 
     def assignable(self, place: surface.Identifier, scope: Scope) -> bool:
         """Return whether a name is a local here; else report what it is."""
-        binding = scope.bindings.get(place.name)
+        binding, chosen = scope.bindings.get(place.name), ""
         match binding:
             case Local():
                 return True
@@ -107,9 +108,13 @@ class Locals:
                 what = f"{'an' if binding.role[0] in 'aeiou' else 'a'} {binding.role}"
                 declared = binding.span
             case None:
-                _, constant_ = scope.file.visible[place.name]
+                file, constant_ = scope.file.visible[place.name]
                 what, declared = what_is(constant_), constant_.name.span
-        scope.report(CannotAssign(place.span, place.name, what, declared))
+                if isinstance(constant_, surface.Constant):
+                    value = expressions.constant_of_file(scope.session, file, constant_)
+                    if isinstance(value, ParamNumber):
+                        chosen = value_text(value.param.simplest)
+        scope.report(CannotAssign(place.span, place.name, what, declared, chosen))
         return False
 
     # --- assignments -----------------------------------------------------------------------
