@@ -326,6 +326,26 @@ def zero_at_end(value: ParamNumber) -> str | None:
     return None
 
 
+def no_weight(
+    value: ParamNumber, *, is_strict: bool = False, has_top: bool = True
+) -> tuple[str, str] | None:
+    """Return what a number is, and for which value of the parameter, where it is no weight.
+
+    That is in [0, 1] for all values; in (0, 1) if `is_strict`, and at least 0 without `has_top`.
+
+    >>> p = Param("p", 0, 1)
+    >>> no_weight(combined("*", 2, ParamNumber(p.stand_in, p)))
+    ('no probability', 'at p = 2/3')
+    """
+    both = [value, combined("-", 1, value)][: 1 + has_top]
+    for side in (each for each in both if isinstance(each, ParamNumber)):
+        place = example_where(side, (-1, 0) if is_strict else (-1,))
+        if place := place or (zero_at_end(side) if is_strict else None):
+            wrong = "not strictly between 0 and 1" if is_strict else "no probability"
+            return (wrong if has_top else "negative"), place
+    return None
+
+
 def _refuse_divisor(value: ParamNumber) -> None:
     """Raise `ParamError` if a function is 0 for some value, which may be a closed end."""
     if place := example_where(value, (0,)) or zero_at_end(value):

@@ -463,7 +463,7 @@ def test_a_loop_over_the_name_of_a_parameter_asks_of_it_only_where_it_says_so():
 
 STRICT = """
 param a in [0, 1]
-mechanism noise(ratio = a) {
+mechanism noise(ratio = 1/2) {
   input x in 0..2
   adjacent abs(x - x') <= 1
   y ~ geometric(x, ratio) clamped 0..2
@@ -482,7 +482,7 @@ check %s for a in (1/3, 1/2): dp(ln 3)
 @pytest.mark.parametrize(
     ("target", "place"),
     [
-        ("noise", "a = 0"),
+        ("noise(ratio = a)", "a = 0"),
         ("noise(ratio = (1 + a)/2)", "a = 1"),
         ("noise(ratio = 2*a + 1/4)", "a = 1/2"),  # inside of the interval
         ("either", "a = 0"),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from dpcheck.diagnostics.params import ParamAsValue, WeightOutsideUnit
 from dpcheck.exact import ExpNumber, Number, ParamNumber, add, divide, exponential, sign, subtract
-from dpcheck.exact.parametric import combined, example_where, zero_at_end
+from dpcheck.exact.parametric import combined, example_where, no_weight, zero_at_end
 from dpcheck.explore.values.codes import ValueTable
 from dpcheck.explore.values.mistakes import MistakeFault
 from dpcheck.model.values import Value, value_text
@@ -35,17 +35,13 @@ def weight_value(
     if isinstance(value, ExpNumber):
         weights.has_exp = True
     elif isinstance(value, ParamNumber):
-        both = [value, combined("-", 1, value)][: 1 + has_top]
-        sides = [each for each in both if isinstance(each, ParamNumber)]
-        for side in sides:
-            place = example_where(side, (-1, 0) if is_strict else (-1,))
-            if place := place or (zero_at_end(side) if is_strict else None):
-                wrong = "not strictly between 0 and 1" if is_strict else "no probability"
-                wrong, shown = wrong if has_top else "negative", f"`{value_text(value)}`"
-                raise MistakeFault(WeightOutsideUnit(span, (), shown, wrong, place))
+        if (found := no_weight(value, is_strict=is_strict, has_top=has_top)) is not None:
+            raise MistakeFault(WeightOutsideUnit(span, (), f"`{value_text(value)}`", *found))
         if weights.param not in (None, (value.param, value.is_exponential)):
             raise _alone(span, f"`{value.param.name}`, alone or in `exp`, stands beside another")
         weights.param = value.param, value.is_exponential
+        both = [value, combined("-", 1, value)][: 1 + has_top]
+        sides = [each for each in both if isinstance(each, ParamNumber)]
         zeros = [side for side in sides if example_where(side, (0,))]
         weights.vanishing.update(dict.fromkeys(each.value for each in zeros))
         if isinstance(value.value, ExpNumber):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from operator import and_
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -79,13 +80,23 @@ def quantified(
     if what is not None:
         chosen = known.param.name, _one_asked(known)
         scope.report(NotForAllValues(question.claim.span, what, *chosen, _instead_of(claim)))
-        return WRONG
     why = _why_not_together(values, found, params, asked)
     if why is not None:
         place = question.target.span.to(question.claim.span)
         scope.report(ParamsTogether(place, why, f"{known.param.name}={_one_asked(known)}"))
-        return WRONG
-    return Quantified(known) if _bounds_fit(known, asked, scope) else WRONG
+    # Bounds of one parameter, alone or in `exp`, are looked at whatever else stands beside them.
+    is_mixed = len({value.is_exponential for value in values}) > 1
+    of_one = () if is_mixed else tuple(filter(partial(_is_of_one, params[0]), asked))
+    is_fitting = _bounds_fit(known, of_one, scope)
+    return Quantified(known) if is_fitting and what is None and why is None else WRONG
+
+
+def _is_of_one(param: exact.Param, asked: Asked) -> bool:
+    """Return whether a bound depends on no other parameter."""
+    return all(
+        isinstance(value, exact.ExpNumber) or value.param == param
+        for value in params_in(asked.value)
+    )
 
 
 def _is_hidden(question: surface.Question, params: Sequence[exact.Param], scope: Scope) -> bool:

@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from dpcheck import exact
 from dpcheck.diagnostics import kinds, runs
 from dpcheck.diagnostics.names import UnknownFunction
+from dpcheck.diagnostics.params import WeightOutsideUnit
 from dpcheck.diagnostics.structure import MissingPolicy, PolicyNotAllowed, PolicyWithoutValues
-from dpcheck.exact import ExpNumber, Rational
+from dpcheck.exact import ExpNumber, ParamNumber, Rational
+from dpcheck.exact.parametric import example_where, no_weight
 from dpcheck.model import program, surface
 from dpcheck.model.distributions import DISTRIBUTIONS, BuiltIn, Parameter
 from dpcheck.model.evaluation import Fault, apply, described
@@ -78,6 +80,7 @@ def _branches(tree: surface.Branches, scope: Scope) -> program.Distribution:
         for weight in weights:
             _check_probability(weight, scope)
         _check_sum(tree, known, scope)
+        _check_sum_for_all(tree.span, weights, scope)
     return program.Branches(branches, tree.normalized, tree.span)
 
 
@@ -92,6 +95,23 @@ def _check_sum(tree: surface.Branches, known: list[Number | None], scope: Scope)
             if weight is not None
         )
         scope.report(runs.WeightsDoNotSumToOne(tree.span, (), total, weights))
+
+
+def _check_sum_for_all(span: Span, weights: Sequence[Expr], scope: Scope) -> None:
+    """Report weights that do not sum to 1 for some value of the parameter they depend on."""
+    if not scope.certain or all(_param_number(weight) is None for weight in weights):
+        return
+    values = [weight.value for weight in weights if isinstance(weight, Const)]
+    try:
+        total = apply("sum", (tuple(values),))
+        rest = apply("-", (total, 1))
+    except Fault:
+        return  # it is told at the run that leads there
+    if len(values) < len(weights) or not isinstance(rest, ParamNumber):
+        return
+    if (place := example_where(rest, (-1, 1))) is not None:
+        what = f"the sum of these weights, {value_text(total)},"
+        scope.report(WeightOutsideUnit(span, (), what, "not 1", place))
 
 
 def _weighted(tree: surface.WeightedBranches, scope: Scope) -> program.Distribution:
@@ -234,7 +254,22 @@ def _number(expr: Expr) -> Number | None:
     return value
 
 
+def _param_number(expr: Expr) -> ParamNumber | None:
+    """Return what depends on a parameter and nothing else, or None."""
+    value = expr.value if isinstance(expr, Const) else None
+    return value if isinstance(value, ParamNumber) else None
+
+
+def _check_for_all(expr: Expr, scope: Scope, *, is_strict: bool = False) -> None:
+    """Report a probability, or a ratio strictly between 0 and 1, that is none for some value."""
+    number = _param_number(expr) if scope.certain else None
+    found = None if number is None else no_weight(number, is_strict=is_strict)
+    if number is not None and found is not None:
+        scope.report(WeightOutsideUnit(expr.span, (), f"`{value_text(number)}`", *found))
+
+
 def _check_probability(expr: Expr, scope: Scope) -> None:
+    _check_for_all(expr, scope)
     number = _number(expr) if scope.certain else None
     if number is not None and (exact.sign(number) < 0 or exact.compare(number, 1) > 0):
         scope.report(runs.ProbabilityOutsideUnit(expr.span, (), value_text(number)))
@@ -249,6 +284,7 @@ def check_row(span: Span, weights: Sequence[Expr], scope: Scope) -> None:
         _check_probability(weight, scope)
     if any(exact.sign(number) < 0 or exact.compare(number, 1) > 0 for number in known):
         return
+    _check_sum_for_all(span, weights, scope)
     total = _total(known, span, scope) if len(known) == len(weights) else None
     if total is not None and total != 1:
         places = (weight.span for weight in weights)
@@ -270,6 +306,7 @@ def _total(numbers: Sequence[Number], span: Span, scope: Scope) -> Number | None
 
 
 def _check_ratio(expr: Expr, parameter: Parameter, scope: Scope) -> None:
+    _check_for_all(expr, scope, is_strict=True)
     number = _number(expr) if scope.certain else None
     if number is not None and (exact.sign(number) <= 0 or exact.compare(number, 1) >= 0):
         is_scale = exact.compare(number, 1) >= 0 and not scope.session.chosen
