@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from dpcheck.check.values.verdicts import Amount, Beside, Cell, Phrase, Table
+from dpcheck.check.values.verdicts import AT_LEAST, Amount, Beside, Cell, Phrase, Table
 from dpcheck.records import dataclass
 from dpcheck.report.characters import visible, width
 from dpcheck.report.notation import (
@@ -70,18 +70,22 @@ def piece_lines(table: Table, indent: str) -> Iterator[Line]:
     reach = sum(max(map(width, cells)) + 2 for cells in zip(columns, *shown, strict=True))
     if len(columns) == 3 and len(indent) + reach - 2 >= WIDTH:
         columns = columns[0], "", table.name
-        stacked = [(("at least", low), ("at most", most)) for _, low, most in shown]
-        shown = [
-            [first if side == 0 else "", *bounds[side]]
-            for (first, *_), bounds in zip(shown, stacked, strict=True)
-            for side in (0, 1)
-        ]
+        shown = [row for each in shown for row in _stacked(*each)]
     yield from aligned_lines(columns, shown, indent, folds=True)
     yield from _hidden_lines(n_hidden, indent)
 
 
+def _stacked(first: str, low: str, most: str) -> list[list[str]]:
+    """Return two bounds below each other, or the row of a value."""
+    if not most:
+        return [[first, "", low]]
+    return [[first, AT_LEAST.strip(), low.removeprefix(AT_LEAST)], ["", "at most", most]]
+
+
 def _expression_cell(cell: Cell) -> str:
-    return expression_text(visible(str(cell)))
+    text = visible(str(cell))
+    lead = AT_LEAST if text.startswith(AT_LEAST) else ""
+    return lead + expression_text(text.removeprefix(lead))
 
 
 def _without_middle(rows: list[list[str]], n_hidden: int) -> list[list[str]]:

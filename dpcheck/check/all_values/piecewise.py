@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from dpcheck.check.values.amounts import epsilon_amount, number_amount
 from dpcheck.check.values.verdicts import (
+    AT_LEAST,
     AllValues,
     Amount,
     Holds,
@@ -87,9 +88,12 @@ def value_of_pieces(known: AllValues, word: str) -> Value:
     columns: tuple[str, ...] = f"{name} in", word
     rows: tuple[tuple[str, ...], ...] = tuple((p.interval.text, p.exact) for p in pieces)
     is_within = any(piece.most is not None for piece in pieces)
-    if is_within:
-        columns = f"{name} in", f"{word} at least", "at most"
-        rows = tuple((*row, p.most or p.exact) for row, p in zip(rows, pieces, strict=True))
+    if is_within:  # a piece that is known exactly has no bounds beside those of others
+        columns = f"{name} in", word, "at most"
+        rows = tuple(
+            (p.interval.text, p.exact if p.most is None else f"{AT_LEAST}{p.exact}", p.most or "")
+            for p in pieces
+        )
     is_one = len(texts) == 1 and not is_within
     return Value(amount, len(pieces), None if is_one else Table(word, columns, rows))
 

@@ -533,6 +533,10 @@ class Strategy:
     n_more_switches: int = 0
 
 
+AT_LEAST = "at least "
+"""Before the lower one of two bounds in a table, where other rows have a value."""
+
+
 @dataclass(frozen=True)
 class Piece:
     """A value of `compute` for some values of a parameter: an expression over it.
