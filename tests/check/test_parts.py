@@ -320,3 +320,34 @@ def test_parts_beside_ends_that_are_asked_and_of_both_signs(name, interval, rati
         (piece,) = (each for each in result["pieces"] if is_closed_at(each, x))
         found = eval(piece["exact"].replace("^", "**"), {"ln": log, "exp": exp, name: x})
         assert isclose(found, float(one["value"]["decimal"]))
+
+
+LARGEST = """
+param alpha in (2/5, 1/2)
+mechanism largest {
+  input q[1..2] in 0..2
+  adjacent l1(q, q') <= 1
+  a ~ geometric(q[1], alpha) unbounded
+  b ~ geometric(q[2], alpha) unbounded
+  d ~ geometric(0, 2071/5000) unbounded
+  output (max(a, b, 2), d)
+}
+check largest: delta(ln 2) > 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("part", "verdict"),
+    [("alpha in (2/5, 2071/5000)", "undecided"), ("alpha in (2/5, 1/2)", "violated")],
+)
+def test_a_part_that_is_undecided_hides_no_other_one_that_fails(part, verdict, monkeypatch):
+    """δ is 0 from sqrt(2) - 1 on; before it has infinitely many pieces, few with this margin."""
+    monkeypatch.setattr("dpcheck.pipeline.claims.shown_numbers.MAX_MARGIN_FOR_ALL", 2)
+    text = LARGEST.replace("largest:", f"largest for {part}:")
+    (result,) = check_text(text, "--explain", "none")["results"]
+    assert result["verdict"] == verdict
+    if verdict == "violated":
+        (fails,) = result["values"]["fails_for"]
+        assert (fails["from"]["root_of"], fails["to"]["exact"]) == ("alpha^2 + 2*alpha - 1", "1/2")
+        assert result["values"]["at_least"]
+        assert Fraction(result["values"]["sample"]) > Fraction(2071, 5000)

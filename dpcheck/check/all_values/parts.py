@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import combinations
 from operator import and_
+from typing import TypeGuard
 
 from dpcheck.check.all_values.decide import text_of_asked
 from dpcheck.check.all_values.piecewise import (
@@ -25,6 +26,7 @@ from dpcheck.exact import Number, Param, exact_text, subtract
 from dpcheck.exact.line import Chosen, line_of, simplest
 from dpcheck.exact.roots import Region, Root, distinct_roots, joined
 from dpcheck.intervals import ParamEnd, ParamInterval
+from dpcheck.limits import LimitReached
 from dpcheck.logic.claims import Claim, ForAll, QuantityValue
 from dpcheck.records import replace
 
@@ -73,13 +75,21 @@ def _meets(asked: Region, ends: Sequence[Root]) -> Iterator[bool]:
 
 
 def joined_outcome(
-    claim: Claim, for_all: ForAll, parts: Sequence[Part], outcomes: Sequence[Outcome]
+    claim: Claim, for_all: ForAll, parts: Sequence[Part], found: Sequence[Outcome | LimitReached]
 ) -> Outcome:
-    """Return the outcome for all values, by those of parts in their order."""
-    undecided = [each for each in outcomes if isinstance(each.verdict, Undecided)]
-    if undecided:
-        return undecided[0]
-    known = [_known(*each, for_all) for each in zip(parts, outcomes, strict=True)]
+    """Return the outcome for all values, by what was found of parts in their order.
+
+    A claim that fails in a part is violated, for the values of that part at least, whatever limit
+    was reached in others. Raises the first such limit where it is not known to fail.
+    """
+    told = [(part, each) for part, each in zip(parts, found, strict=True) if _is_decided(each)]
+    outcomes = [each for _, each in told]
+    open_ = next((each for each in found if not _is_decided(each)), None)
+    if open_ is not None and not any(isinstance(each.verdict, Violated) for each in outcomes):
+        if isinstance(open_, LimitReached):
+            raise open_
+        return open_
+    known = [_known(*each, for_all) for each in told]
     line = line_of(for_all.param, [], is_exponential=for_all.is_exponential)
     name = for_all.param.name
     at_cuts: dict[ParamEnd, dict[str, str]] = {}
@@ -94,7 +104,7 @@ def joined_outcome(
         None if shown_at is None else exact_text(shown_at),
         tuple(pieces),
         shown_at,
-        all(each.is_exact for each in known),
+        len(known) == len(parts) and all(each.is_exact for each in known),
         _joined((one for each in known for one in each.holds_for), name),
         bool(for_all.part),
     )
@@ -104,6 +114,10 @@ def joined_outcome(
     shows = [each.shown_at is not None and each.shown_at == shown_at for each in known]
     shown = outcomes[shows.index(True)] if True in shows else _first_violated(outcomes)
     return replace(shown, value=None, beside=(), all_values=whole)
+
+
+def _is_decided(found: Outcome | LimitReached) -> TypeGuard[Outcome]:
+    return isinstance(found, Outcome) and not isinstance(found.verdict, Undecided)
 
 
 def _first_violated(outcomes: Sequence[Outcome]) -> Outcome:

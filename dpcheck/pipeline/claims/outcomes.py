@@ -184,8 +184,8 @@ def _at_once(ready: Ready, for_all: ForAll, single: _SingleValues, limits: Limit
         others = *numbers_of(check.claim), *weights.by_unit.values()
         parts = parts_of(for_all, ratios, others, weights.vanishing)
         if parts:
-            outcomes = [single.outcome(check.claim, part) for part in parts]
-            return joined_outcome(check.claim, for_all, parts, outcomes)
+            found = [single.outcome_or_limit(check.claim, part) for part in parts]
+            return joined_outcome(check.claim, for_all, parts, found)
         return _told_in_kinds(ready, decide_on, limits)[0]
     outcome = decide_on(ready, check.claim)
     verdict = outcome.verdict
@@ -217,7 +217,7 @@ class _SingleValues:
                 assert one.check.for_all is not None, "it still depends on it"
                 check = replace(one.check, chosen=self.check.chosen)
                 inner = _SingleValues(check, self.limits, self.asked)
-                return _at_once(one, one.check.for_all, inner, self.limits)
+                return _for_all_values(one, one.check.for_all, inner, self.limits)
             outcome, ready = decided(one, self.limits)
             if is_whole:
                 self.asked[value] = ready
@@ -228,6 +228,18 @@ class _SingleValues:
                 mistake = mistake.on_run((f"{self.check.for_all.param.name} {where}", *mistake.run))
             raise ClaimRejected(mistake) from None
         return outcome
+
+    def outcome_or_limit(self, claim: Claim, part: Value | Param) -> Outcome | LimitReached:
+        """Return the outcome for one of several parts, or the limit of size that was reached.
+
+        Raises any other `LimitReached`, and `ClaimRejected` as `outcome` does.
+        """
+        try:
+            return self.outcome(claim, part)
+        except LimitReached as reached:
+            if reached.limit.kind != "size":
+                raise
+            return reached.with_traceback(None)
 
 
 def _at_value(check: ResolvedCheck, value: Value | Param, limits: Limits) -> Ready:
