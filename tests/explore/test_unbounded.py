@@ -1444,14 +1444,33 @@ def test_delta_whose_worst_events_are_infinitely_many_has_bounds_next_to_one_val
 
 def test_what_is_undecided_for_all_ratios_says_where_it_may_fail_and_what_to_ask():
     part = "check largest for alpha in (2/5, 414213562/1000000000): delta(ln 2)"
-    (result,) = check_text(f"{INFINITELY_MANY}{part} > 0")["results"]
+    (result,) = check_text(f"{INFINITELY_MANY}{part} > 1/{10**30}")["results"]
     assert result["verdict"] == "undecided"
     assert result["reason"]["progress"].startswith("it holds but for alpha in [0.414214, ")
     assert "`-D alpha=1/2`" in result["reason"]["option"]
     near = part.replace("2/5", "414213549/1000000000")
-    for claim in (f"{part} <= 0", f"{near} = 1/{10**20}"):
+    for claim in (f"{part} <= 1/{10**30}", f"{near} = 1/{10**20}"):
         (result,) = check_text(INFINITELY_MANY + claim)["results"]
         assert (result["verdict"], result["values"]["at_least"]) == ("violated", True)
+
+
+@pytest.mark.parametrize(
+    ("claim", "fails"),
+    [
+        ("delta(ln 2) = 0", ["0", "alpha^2 + 2*alpha - 1"]),
+        ("delta(ln 2) <= 0", ["0", "alpha^2 + 2*alpha - 1"]),
+        ("delta(ln 2) > 0", ["alpha^2 + 2*alpha - 1", "1"]),
+        ("delta(-ln alpha) > 0", ["0", "1"]),
+    ],
+)
+def test_delta_that_is_0_is_known_for_all_ratios_as_epsilon_is(claim, fails):
+    """Pieces of δ(ln 2) are infinitely many next to sqrt(2) - 1, where it becomes 0."""
+    text = f"{INFINITELY_MANY}check largest: {claim}"
+    (result,) = check_text(text, "--explain", "none")["results"]
+    (interval,) = result["values"]["fails_for"]
+    ends = interval["from"], interval["to"]
+    assert [end.get("exact") or end["root_of"] for end in ends] == fails
+    assert "at_least" not in result["values"]
 
 
 CHOSEN = """

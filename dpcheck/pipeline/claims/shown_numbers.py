@@ -182,14 +182,18 @@ def _of_an_end(
     is_first: bool,
     is_last: bool,
 ) -> tuple[Outcome, Told] | None:
-    """Return the outcome where a pure ε comes from the far end of all values, or the near one."""
-    is_dp = isinstance(claim, claims.PrivacyClaim)
+    """Return the outcome where a pure ε comes from the far end of all values, or the near one.
+
+    δ(ε) is more than 0 where ε is less than the least one, so that is asked for all values, too.
+    """
+    is_dp, is_delta = isinstance(claim, claims.PrivacyClaim), _compares_delta_with_0(claim)
     may_be_shown = is_dp and outcome.all_values is None and not is_last
     of_ratios = {"posterior_max", "posterior_min"}
     is_pure = claims.is_pure(claim) or not of_ratios.isdisjoint(_words(claim))
-    if not is_pure or may_be_shown or not _comes_from_an_end(shown, claim, decide):
+    is_known = is_pure or (is_delta and outcome.all_values is not None)
+    if not is_known or may_be_shown or not _comes_from_an_end(shown, claim, decide):
         return None
-    if not is_dp:
+    if is_pure and not is_dp:
         low, high = shown[0].window.shown
         what = "a limit of" if _words(claim) else "a supremum over"
         text = f"{what} numbers beyond {low}..{high}, which no output need attain"
@@ -293,6 +297,14 @@ def _compared(
             sides.append(decide("kinds", asked))
     outcomes = iter(sides)
     return decide_comparison(claim, lambda _: next(outcomes)), "kinds"
+
+
+def _compares_delta_with_0(claim: claims.Claim) -> bool:
+    match claim:
+        case claims.QuantityClaim(quantity=claims.TightDelta(), bound=bound):
+            return bound == 0
+        case _:
+            return False
 
 
 def _half(claim: claims.Claim, outcome: Outcome) -> claims.QuantityClaim | None:
