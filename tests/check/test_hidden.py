@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from dpcheck.check.values.verdicts import Undecided
 from tests.check.building import mechanism_chain
 from tests.check.claims import compute, delta, ln, outcome
+from tests.check.test_endless_params import sets_of
 from tests.checking import check_text, verdicts
 
 N_OUTPUTS, N_RUNS = 250, 900
@@ -170,3 +171,72 @@ def test_first_outputs_show_what_is_violated():
     (result,) = check_text(HIDDEN + "check kept: delta(0) <= 33/100")["results"]
     p, q = (Fraction(each) for each in result["counterexample"]["probabilities"])
     assert Fraction(33, 100) < p - q < Fraction(1, 3)
+
+
+PARAM = """
+param p in (0, 1)
+param c in [0, 1]
+mechanism kept(first = 1/4, second = 3/4, left = p, right = 1 - p) {
+  input x in 0..1
+  adjacent x != x'
+  t ~ bernoulli(if x = 1 then first else second)
+  while true { y ~ bernoulli(if t then left else right)  output y }
+}
+mechanism three(third = 1/3) {
+  input x in 0..1
+  adjacent x != x'
+  t ~ {k: if k = 2 * x then 4 else 1 for k in 0..2} normalized
+  while true { y ~ bernoulli(if t = 0 then p else if t = 1 then 1 - p else third)  output y }
+}
+mechanism begins {
+  input x in 0..1
+  adjacent x != x'
+  t ~ bernoulli(if x = 1 then 1/4 else 3/4)
+  output none
+  y ~ bernoulli(if t then 1/3 else 2/3)
+  output y
+  while true { y ~ bernoulli(if t then p else 1 - p)  output y }
+}
+mechanism ends {
+  input x in 0..1
+  adjacent x != x'
+  t ~ bernoulli(if x = 1 then 1/4 else 3/4)
+  y := 1
+  while y > 0 {
+    if t { y ~ {1: p, 2: 1 - p} } else { y ~ {0: 1/9, 1: 4/9, 2: 4/9} }
+    output y
+  }
+}
+"""
+HALVES = "(0, 1/2) (1/2, 1)"
+
+
+@pytest.mark.parametrize(
+    ("claim", "fails_for"),
+    [
+        ("kept(first = p, left = 1/3, right = 2/3): delta(0) <= 1/2", "(0, 1/4)"),
+        ("kept(first = p, left = 1/3, right = 2/3): dp(ln 2)", "(0, 1/2) (7/8, 1)"),
+        ("kept: delta(0) <= 1/4", HALVES),
+        ("kept: delta(0) < 1/2", HALVES),
+        ("kept: delta(0) <= 1/2", ""),
+        ("kept: delta(0) = 0", HALVES),
+        ("kept: dp(ln 2)", HALVES),
+        ("kept: dp(ln(2)/2, 1/9)", HALVES),
+        ("kept: epsilon(1/9) = 0", HALVES),
+        ("kept: epsilon < inf", ""),
+        ("kept(left = p^2): delta(0) = 0", "(0, 0.618) (0.618, 1)"),
+        ("kept(left = p^2): delta(0) = 1/2", "[0.618, 0.618]"),
+        ("kept(left = c, right = 1/2): delta(0) = 1/2", "[1/2, 1/2]"),
+        ("kept(left = (2*c - 1)^2, right = 1/4): delta(0) = 1/2", "[1/4, 1/4] [3/4, 3/4]"),
+        ("three: delta(0) = 1/2", "[1/3, 1/3]"),
+        ("three(third = 1/2): delta(0) = 1/2", "[1/2, 1/2]"),
+        ("begins: delta(0) = 1/2", "[1/2, 1/2]"),
+        ("begins for p in [1/2, 1/2]: delta(0) = 1/6", ""),
+        ("begins: delta(0) >= 1/6", ""),
+        ("ends: delta(0) = 1/2", ""),
+    ],
+)
+def test_states_are_seen_but_for_values_at_which_they_are_alike(claim, fails_for):
+    (result,) = check_text(f"{PARAM}check {claim}", "--explain", "none")["results"]
+    assert sets_of(result) == fails_for
+    assert "at_least" not in result["values"]

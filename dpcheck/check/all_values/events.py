@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from operator import and_, or_
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 from flint import fmpz_poly
@@ -31,10 +32,13 @@ from dpcheck.check.all_values.strongest import (
 )
 from dpcheck.check.all_values.tables import (
     PairsTable,
+    hidden_pairs_of,
     pairs_table,
     singular_parts_of,
+    table_of_hidden,
     tables_of_prefixes,
 )
+from dpcheck.check.evidence.hidden import HiddenPair, HiddenPairs
 from dpcheck.check.evidence.singular import SingularPart
 from dpcheck.check.evidence.steady_ratios import INSTEAD
 from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
@@ -188,38 +192,86 @@ def all_events(setting: Setting) -> list[tuple[Region, Events]]:
 def _known_events(setting: Setting, seen: SeenPairs) -> list[tuple[Region, Events]]:
     """Return all that is seen of pairs, for which values; nothing where it is no list of events.
 
-    At values at which some parts are steady, what is seen is another list.
+    At values at which some parts are steady, or some hidden states alike, it is another list.
     """
     about_ratios = is_pure(setting.claim)
     parts = singular_parts_of(seen, is_pure=about_ratios)
-    line = line_of_claim(setting, [x for part in parts for x in part.changes])
-    tables: dict[frozenset[SingularPart], PairsTable] = {}
-    for steady, _ in _where_steady(parts, line, setting):
-        table = pairs_table(seen, is_pure=about_ratios, steady=steady)
+    table = partial(pairs_table, seen, is_pure=about_ratios)
+    found = _events_by(parts, lambda steady: table(steady=steady), setting, seen)
+    return found or _events_of_hidden(setting, seen)
+
+
+def _events_of_hidden(setting: Setting, seen: SeenPairs) -> list[tuple[Region, Events]]:
+    """Return what is seen where outputs tell of hidden states, after as many as it takes.
+
+    At every value asked all states that have weight then are told apart, or alike.
+    """
+    doubtful: HiddenPairs = frozenset()
+    while pairs := hidden_pairs_of(seen, doubtful):
+        untold = _untold(pairs, setting)
+        if not untold:
+            table = partial(table_of_hidden, seen, doubtful=doubtful)
+            return _events_by(pairs, table, setting, seen)
+        doubtful |= untold
+    return []
+
+
+_Special = TypeVar("_Special", SingularPart, HiddenPair)
+
+
+def _events_by(
+    special: Sequence[_Special],
+    table_where: Callable[[frozenset[_Special]], PairsTable | None],
+    setting: Setting,
+    seen: SeenPairs,
+) -> list[tuple[Region, Events]]:
+    """Return all that is seen, by what has changes that are all 0; nothing where a table lacks."""
+    line = line_of_claim(setting, [x for each in special for x in each.changes])
+    tables: dict[frozenset[_Special], PairsTable] = {}
+    for unchanged, _ in _where_unchanged(special, line, setting):
+        table = table_where(unchanged)
         if table is None:
             return []
-        tables[steady] = table
+        tables[unchanged] = table
     line = _line_of_tables(setting, list(tables.values()))
     return [
-        (region, Events(setting, seen, tables[steady], line))
-        for steady, region in _where_steady(parts, line, setting)
+        (region, Events(setting, seen, tables[unchanged], line))
+        for unchanged, region in _where_unchanged(special, line, setting)
     ]
 
 
-def _where_steady(
-    parts: Sequence[SingularPart], line: Line, setting: Setting
-) -> list[tuple[frozenset[SingularPart], Region]]:
-    """Return sets of parts, and at which values that are asked they are the steady ones."""
-    found = {frozenset[SingularPart](): everywhere(True, line.low, line.high)}
-    for part in parts:
-        here = _where_0(part.changes, line, setting.limits)
+def _where_unchanged(
+    special: Sequence[_Special], line: Line, setting: Setting
+) -> list[tuple[frozenset[_Special], Region]]:
+    """Return sets of what has changes, and at which values that are asked these are all 0."""
+    found = {frozenset[_Special](): everywhere(True, line.low, line.high)}
+    for each in special:
+        here = _where_0(each.changes, line, setting.limits)
         if not joined(and_, [here, setting.asked(line)]).is_empty:
-            found = {
-                known | more: joined(and_, [region, at])
+            both = (
+                (known | more, joined(and_, [region, at]))
                 for known, region in found.items()
-                for more, at in ((set[SingularPart](), complement(here)), ({part}, here))
-            }
-    return [(known, region) for known, region in found.items() if not region.is_empty]
+                for more, at in ((set[_Special](), complement(here)), ({each}, here))
+            )
+            found = {known: region for known, region in both if not region.is_empty}
+    return list(found.items())
+
+
+def _untold(pairs: Iterable[HiddenPair], setting: Setting) -> HiddenPairs:
+    """Return the pairs of states that are neither told apart nor alike at some value asked.
+
+    But for values at which a weight is 0, which are asked by themselves.
+    """
+    numbers = [x for pair in pairs for part in (pair.changes, *pair.parts) for x in part]
+    line, limits = line_of_claim(setting, numbers), setting.limits
+    found = set[HiddenPair]()
+    for pair in pairs:
+        steady = [_where_0(part, line, limits) for part in pair.parts]
+        elsewhere = complement(_where_0(pair.changes, line, limits))
+        parts = (joined(and_, [setting.of_chain(line), elsewhere, each]) for each in steady)
+        if not all(each.is_empty for each in parts):
+            found.add(pair)
+    return frozenset(found)
 
 
 def _where_0(numbers: Iterable[Number], line: Line, limits: Limits) -> Region:

@@ -17,7 +17,7 @@ from dpcheck.exact import (
     growth_of,
 )
 from dpcheck.exact.line import Chosen, Line, line_of
-from dpcheck.exact.roots import Region, everywhere, joined
+from dpcheck.exact.roots import Region, everywhere, joined, without
 from dpcheck.limits import Limits
 from dpcheck.logic.claims import Claim, ForAll
 from dpcheck.records import Frozen, dataclass, fields
@@ -51,6 +51,12 @@ class Setting(Asked):
         zeros = self.zeros(line)
         assert len(zeros.ends) == 1, "weights are 0 at the value asked, and at no other"
         return zeros
+
+    def of_chain(self, line: Line) -> Region:
+        """Return those of the values asked at which no weight of the chain is 0."""
+        if self.for_all.param.is_single:
+            return self.asked(line)
+        return without(self.asked(line), [self.zeros(line)])
 
     @property
     def limits(self) -> Limits:

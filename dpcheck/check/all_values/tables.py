@@ -19,6 +19,7 @@ import numpy as np
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.weights.rows import indptr_of
 from dpcheck.check.evidence.growth import Sides
+from dpcheck.check.evidence.hidden import HiddenPair, HiddenPairs
 from dpcheck.check.evidence.merged_prefixes import MergedPrefixes
 from dpcheck.check.evidence.sequences import SequenceTable, sequence_table
 from dpcheck.check.evidence.singular import SingularPart
@@ -69,6 +70,23 @@ def singular_parts_of(seen: SeenPairs, *, is_pure: bool) -> tuple[SingularPart, 
     if is_pure or seen.are_finite:
         return ()
     return endless_prefixes(seen).singular(seen.limits) or ()
+
+
+def table_of_hidden(
+    seen: SeenPairs, alike: HiddenPairs, doubtful: HiddenPairs
+) -> PairsTable | None:
+    """Return the table of pairs where outputs tell of all states in the long run.
+
+    At the values that it is for, states of `alike` pairs show the same, and others are told apart
+    that are not `doubtful`. None where merged prefixes are too large.
+    """
+    graph = endless_prefixes(seen).identifying(seen.limits, alike, doubtful)
+    return None if graph is None else _of_losses(graph)
+
+
+def hidden_pairs_of(seen: SeenPairs, doubtful: HiddenPairs) -> tuple[HiddenPair, ...]:
+    """Return the pairs of states that outputs tell apart but for some values; none for no table."""
+    return () if seen.are_finite else endless_prefixes(seen).hidden_pairs(seen.limits, doubtful)
 
 
 def tables_of_prefixes(seen: SeenPairs) -> Iterator[tuple[PairsTable, PairsTable]]:

@@ -9,8 +9,8 @@ from dpcheck.chain.sets import distinct
 from dpcheck.check.evidence.directions import Directions
 from dpcheck.check.evidence.futures import futures_of
 from dpcheck.check.evidence.growth import GrowingRatio, growing_ratio
-from dpcheck.check.evidence.hidden import HiddenStates
-from dpcheck.check.evidence.merged_prefixes import NO_PARTS, MergedPrefixes, Parts, merged
+from dpcheck.check.evidence.hidden import HiddenPair, HiddenPairs, HiddenStates
+from dpcheck.check.evidence.merged_prefixes import NO_PARTS, Hidden, MergedPrefixes, Parts, merged
 from dpcheck.check.evidence.singular import SingularPart, singular_parts
 from dpcheck.check.evidence.steady_ratios import SteadyRatios, steady_ratios
 from dpcheck.exact import ExpPolynomial, Whole
@@ -42,9 +42,9 @@ class EndlessPrefixes:
         self._growth: list[GrowingRatio | None] = []
         self._singular: list[tuple[SingularPart, ...] | None] = []
         self._graphs: dict[
-            tuple[int | None, bool, int, Parts, HiddenStates | None], MergedPrefixes | None
+            tuple[int | None, bool, int, Parts, Hidden | None], MergedPrefixes | None
         ] = {}
-        self._hidden: list[HiddenStates | None] = []
+        self._hidden: dict[HiddenPairs, HiddenStates | None] = {}
 
     def growth(self, limits: Limits) -> GrowingRatio | None:
         """Return outputs that can be repeated and make a ratio grow, if directions are few."""
@@ -70,19 +70,36 @@ class EndlessPrefixes:
         found = self._graph(None, limits, shows_state=False, parts=kinds)
         return None if found is not None and found.steps and self._is_chosen else found
 
-    def identifying(self, limits: Limits) -> MergedPrefixes | None:
+    def identifying(
+        self, limits: Limits, alike: HiddenPairs = frozenset(), doubtful: HiddenPairs = frozenset()
+    ) -> MergedPrefixes | None:
         """Return the graph of prefixes until what follows tells in the long run of all states.
 
-        None where that may take ever more outputs, or an analyst chooses. It is for weights that
-        are numbers: whether a ratio changes is not asked for all values of a parameter.
+        None where that may take ever more outputs, or an analyst chooses. At the values that the
+        graph is asked for states of `alike` pairs show the same, and others are told apart, but
+        for `doubtful` ones: where these have weight more outputs are followed.
         """
-        if not self._hidden:
-            hidden = HiddenStates(self._directions.futures)
-            is_soon = not self._is_chosen and hidden.soon(self._pairs.tolist(), limits)
-            self._hidden.append(hidden if is_soon else None)
-        if self._hidden[0] is None:
+        hidden = self._hidden_states(limits, doubtful)
+        if hidden is None:
             return None
-        return self._graph(None, limits, shows_state=False, hidden=self._hidden[0])
+        same = frozenset(pair.states for pair in alike)
+        return self._graph(None, limits, shows_state=False, hidden=Hidden(hidden, same))
+
+    def hidden_pairs(self, limits: Limits, doubtful: HiddenPairs) -> tuple[HiddenPair, ...]:
+        """Return the pairs of states that `identifying` outputs tell apart; none if none do.
+
+        It is not asked at which values of a parameter that is so.
+        """
+        hidden = self._hidden_states(limits, doubtful)
+        return () if hidden is None else tuple(hidden.needed)
+
+    def _hidden_states(self, limits: Limits, doubtful: HiddenPairs) -> HiddenStates | None:
+        """Return what is known of hidden states, if soon they are all seen in the long run."""
+        if doubtful not in self._hidden:
+            hidden = HiddenStates(self._directions.futures, doubtful)
+            is_soon = not self._is_chosen and hidden.soon(self._pairs.tolist(), limits)
+            self._hidden[doubtful] = hidden if is_soon else None
+        return self._hidden[doubtful]
 
     def singular(self, limits: Limits) -> tuple[SingularPart, ...] | None:
         """Return the parts in which outputs tell all in the long run.
@@ -126,7 +143,7 @@ class EndlessPrefixes:
         *,
         shows_state: bool,
         parts: Parts = NO_PARTS,
-        hidden: HiddenStates | None = None,
+        hidden: Hidden | None = None,
     ) -> MergedPrefixes | None:
         some = replace(limits, max_states=limits.max_states // SHARE_OF_STATES)
         key = depth, shows_state, some.max_states, parts, hidden

@@ -33,6 +33,7 @@ events show bounds ε and δ from above (post-processing), and by less the later
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 
@@ -71,6 +72,21 @@ class Parts:
 
 
 NO_PARTS = Parts()
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """States that are seen in the long run, but for pairs of them that show the same."""
+
+    states: HiddenStates
+    alike: frozenset[tuple[int, int]] = frozenset()
+
+    def seen_as(self, states: Iterable[int]) -> dict[int, int]:
+        """Return for states, which are all seen, one that each shows the same as."""
+        found: dict[int, int] = {}
+        for s in sorted(states):
+            found[s] = next((r for r in found.values() if (r, s) in self.alike), s)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +202,7 @@ def merged(
     depth: int | None = None,
     shows_cut: bool = False,
     parts: Parts = NO_PARTS,
-    hidden: HiddenStates | None = None,
+    hidden: Hidden | None = None,
 ) -> MergedPrefixes | None:
     """Return the graph for pairs [n_pairs, 2] of states, None where its cycles are too large.
 
@@ -239,7 +255,7 @@ class _Builder:
         parts: Parts,
         *,
         shows_cut: bool,
-        hidden: HiddenStates | None,
+        hidden: Hidden | None,
     ) -> None:
         self.directions = directions
         self.limits = limits
@@ -330,14 +346,24 @@ class _Builder:
         """Return whether outputs after a node tell in the long run which state a run is in."""
         if self.hidden is None or self.leaves[node] is not None:
             return False
-        return self.hidden.are_seen(self.directions.beliefs[direction])
+        return self.hidden.states.are_seen(self.directions.beliefs[direction])
 
     def _show_states(self, node: int, direction: int, p: Whole, q: Whole, label: int) -> None:
         """Fill in the edges of a node to the states of the runs, as the label says seen or not."""
         mu, nu = map(dict, self.directions.beliefs[direction])
-        for s in {**mu, **nu}:
-            leaf, divisor = self._scaled_leaf(p * mu.get(s, 0), q * nu.get(s, 0))
+        shown: dict[int, tuple[Whole, Whole]] = {}
+        for s, alike in self._seen_as({**mu, **nu}, label).items():
+            a, b = shown.get(alike, (0, 0))
+            shown[alike] = a + mu.get(s, 0), b + nu.get(s, 0)
+        for a, b in shown.values():
+            leaf, divisor = self._scaled_leaf(p * a, q * b)
             self.edges[node].append((label, divisor, leaf))
+
+    def _seen_as(self, states: Iterable[int], label: int) -> dict[int, int]:
+        """Return as what each of some states is shown."""
+        if self.hidden is None or label == UNSEEN:
+            return {s: s for s in states}
+        return self.hidden.seen_as(states)
 
     def _tell_apart(self, node: int, p: Whole, q: Whole) -> None:
         """Fill in the edges of a node to the events that one side alone shows in the long run."""
