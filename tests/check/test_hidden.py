@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from dpcheck.check.values.verdicts import Undecided
 from tests.check.building import mechanism_chain
 from tests.check.claims import compute, delta, ln, outcome
+from tests.check.test_all_values import fails_at
 from tests.check.test_endless_params import sets_of
 from tests.checking import check_text, verdicts
 
@@ -188,27 +189,37 @@ mechanism three(third = 1/3) {
   t ~ {k: if k = 2 * x then 4 else 1 for k in 0..2} normalized
   while true { y ~ bernoulli(if t = 0 then p else if t = 1 then 1 - p else third)  output y }
 }
-mechanism begins {
+mechanism many {
+  input x in 0..1
+  adjacent x != x'
+  t ~ {k: if k = 5 * x then 2 else 1 for k in 0..5} normalized
+  while true { y ~ bernoulli((t * p + (5 - t) * (1 - p))/9)  output y }
+}
+mechanism begins(waits = 0, left = p, right = 1 - p) {
   input x in 0..1
   adjacent x != x'
   t ~ bernoulli(if x = 1 then 1/4 else 3/4)
   output none
+  y ~ bernoulli(waits)
+  while y { y ~ bernoulli(waits)  output none }
   y ~ bernoulli(if t then 1/3 else 2/3)
   output y
-  while true { y ~ bernoulli(if t then p else 1 - p)  output y }
+  while true { y ~ bernoulli(if t then left else right)  output y }
 }
 mechanism ends {
   input x in 0..1
   adjacent x != x'
   t ~ bernoulli(if x = 1 then 1/4 else 3/4)
-  y := 1
-  while y > 0 {
-    if t { y ~ {1: p, 2: 1 - p} } else { y ~ {0: 1/9, 1: 4/9, 2: 4/9} }
+  while true {
+    if t { y ~ {1: 1/3, 2: 2*p/3, 3: 2*(1 - p)/3} } else { y ~ {0: 1/3, 1: 1/3, 2: 1/3} }
     output y
+    if y = 0 | y = 3 { stop }
   }
 }
 """
+SOON = "--explain", "none", "--max-states", "300000"
 HALVES = "(0, 1/2) (1/2, 1)"
+VANISHING = "left = (2*c - 1)^2 * (1 + c)/2, right = (2*c - 1)^2 * 3/4"
 
 
 @pytest.mark.parametrize(
@@ -217,7 +228,6 @@ HALVES = "(0, 1/2) (1/2, 1)"
         ("kept(first = p, left = 1/3, right = 2/3): delta(0) <= 1/2", "(0, 1/4)"),
         ("kept(first = p, left = 1/3, right = 2/3): dp(ln 2)", "(0, 1/2) (7/8, 1)"),
         ("kept: delta(0) <= 1/4", HALVES),
-        ("kept: delta(0) < 1/2", HALVES),
         ("kept: delta(0) <= 1/2", ""),
         ("kept: delta(0) = 0", HALVES),
         ("kept: dp(ln 2)", HALVES),
@@ -229,14 +239,47 @@ HALVES = "(0, 1/2) (1/2, 1)"
         ("kept(left = c, right = 1/2): delta(0) = 1/2", "[1/2, 1/2]"),
         ("kept(left = (2*c - 1)^2, right = 1/4): delta(0) = 1/2", "[1/4, 1/4] [3/4, 3/4]"),
         ("three: delta(0) = 1/2", "[1/3, 1/3]"),
-        ("three(third = 1/2): delta(0) = 1/2", "[1/2, 1/2]"),
         ("begins: delta(0) = 1/2", "[1/2, 1/2]"),
         ("begins for p in [1/2, 1/2]: delta(0) = 1/6", ""),
-        ("begins: delta(0) >= 1/6", ""),
+        ("begins(waits = 1/3): delta(0) = 1/2", "[1/2, 1/2]"),
+        ("begins(waits = 1/3): delta(0) <= 1/3", HALVES),
+        (f"begins({VANISHING}): delta(0) = 1/2", "[1/2, 1/2]"),
+        (f"begins(waits = 1/3, {VANISHING}): delta(0) = 1/2", "[1/2, 1/2]"),
         ("ends: delta(0) = 1/2", ""),
+        ("many: delta(0) = 1/7", "[1/2, 1/2]"),
     ],
 )
 def test_states_are_seen_but_for_values_at_which_they_are_alike(claim, fails_for):
-    (result,) = check_text(f"{PARAM}check {claim}", "--explain", "none")["results"]
+    (result,) = check_text(f"{PARAM}check {claim}", *SOON)["results"]
     assert sets_of(result) == fails_for
     assert "at_least" not in result["values"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "pieces"),
+    [
+        ("kept: delta(0)", ["(0, 1/2): 1/2", "{1/2}: 0", "(1/2, 1): 1/2"]),
+        ("kept: epsilon", ["(0, 1/2): ln(3)", "{1/2}: 0", "(1/2, 1): ln(3)"]),
+        ("begins(waits = 1/3): delta(0)", ["(0, 1/2): 1/2", "{1/2}: 1/6", "(1/2, 1): 1/2"]),
+        (
+            "kept(first = p, left = p^2, right = 1/9): delta(0)",
+            [
+                "(0, 1/3): (3 - 4*p)/4",
+                "{1/3}: 0",
+                "(1/3, 3/4): (3 - 4*p)/4",
+                "[3/4, 1): (4*p - 3)/4",
+            ],
+        ),
+    ],
+)
+def test_what_hidden_states_lose_is_told_as_pieces(asked, pieces):
+    (result,) = check_text(f"{PARAM}compute {asked}", *SOON)["results"]
+    assert [f"{piece['in']}: {piece['exact']}" for piece in result["pieces"]] == pieces
+
+
+def test_an_irrational_value_at_which_states_are_neither_leaves_bounds():
+    claim = "begins(waits = 1/3, left = p^2): delta(0) <= 1/3"
+    (result,) = check_text(f"{PARAM}check {claim}", *SOON)["results"]
+    assert result["values"]["at_least"]
+    assert fails_at(result, Fraction(1, 3))
+    assert not fails_at(result, Fraction(618, 1000))

@@ -172,8 +172,8 @@ def _truth(
 ) -> Outcome:
     failing = _failing(claim, setting)
     line = failing.line
-    asked, single = setting.asked(line), _single_values(setting, line)
-    outcomes = {value: setting.at(value) for value in single}
+    asked, single = setting.asked(line), _single_values(setting, failing)
+    outcomes = _outcomes_at(single, setting, failing)
     undecided = [each for each in outcomes.values() if isinstance(each.verdict, Undecided)]
     if undecided:
         return undecided[0]
@@ -284,8 +284,8 @@ def _value(quantity: Quantity, setting: Setting) -> Outcome:
     """Return a quantity as pieces: for which values it is which function."""
     parts, seen = _all_parts(quantity, setting)
     line = seen.line
-    asked, single = setting.asked(line), _single_values(setting, line)
-    outcomes = {value: setting.at(value) for value in single}
+    asked, single = setting.asked(line), _single_values(setting, seen)
+    outcomes = _outcomes_at(single, setting, seen)
     undecided = [each for each in outcomes.values() if isinstance(each.verdict, Undecided)]
     if undecided:
         return undecided[0]
@@ -323,12 +323,12 @@ def _all_parts(quantity: Quantity, setting: Setting) -> tuple[list[_Part], Faili
     known = all_events(setting)
     parts = [
         piece
-        for region, events in known
+        for region, events in known.events
         for part, text in _parts(quantity, events)
         for piece in _with_points(joined(and_, [region, part]), text)
     ]
-    first = known[0][1]
-    return parts, first.failing(everywhere(True, first.line.low, first.line.high))
+    line = known.events[0][1].line
+    return parts, known.failing(everywhere(True, line.low, line.high))
 
 
 def _expressions_at(t: Root, parts: Sequence[_Part], line: Line) -> tuple[ParamEnd, dict[str, str]]:
@@ -389,12 +389,13 @@ def _delta_text(function: Function, growth: Growth, line: Line) -> str:
 # --- which values --------------------------------------------------------------------------
 
 
-def _single_values(setting: Setting, line: Line) -> dict[Chosen | Param, Region]:
+def _single_values(setting: Setting, known: Failing) -> dict[Chosen | Param, Region]:
     """Return the values that are asked by themselves, and where on the line each is, if it is.
 
-    They are ends, and those where a weight is 0; for an irrational one a small interval around it.
+    They are ends, and those where a weight is 0, for an irrational one a small interval around it;
+    and those at which nothing else is known.
     """
-    found: dict[Chosen | Param, Region] = {}
+    line, found = known.line, dict[Chosen | Param, Region]()
     if setting.for_all.param.is_single:
         return found
     for end in _closed_ends(setting.for_all):
@@ -404,7 +405,15 @@ def _single_values(setting: Setting, line: Line) -> dict[Chosen | Param, Region]
         value = line.value_of(line.of_param(t))
         at = line.only(t, setting.vanishing) if value is None else value
         found[at] = Region(line.low, line.high, (t,), (False, True, False))
-    return found
+    return found | {value: line.beside(value, (0,)) for value in known.alone}
+
+
+def _outcomes_at(
+    single: Iterable[Chosen | Param], setting: Setting, known: Failing
+) -> dict[Chosen | Param, Outcome]:
+    """Return the outcomes at values that are asked by themselves."""
+    asked = (value for value in single if isinstance(value, Param) or value not in known.alone)
+    return {**known.alone} | {value: setting.at(value) for value in asked}
 
 
 def _with_ends(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import and_, or_
 from typing import Final, TypeVar
@@ -45,9 +45,9 @@ from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
 from dpcheck.check.quantities.privacy import as_comparison
 from dpcheck.check.quantities.seen_pairs import SeenPairs, seen_pairs
 from dpcheck.check.values.comparisons import SIGNS, as_budget, as_number
-from dpcheck.check.values.verdicts import Coverage
+from dpcheck.check.values.verdicts import Coverage, Outcome, Undecided
 from dpcheck.exact import Budget, Number, growth_of, subtract
-from dpcheck.exact.line import Line
+from dpcheck.exact.line import Chosen, Line
 from dpcheck.exact.roots import (
     Region,
     complement,
@@ -65,7 +65,7 @@ from dpcheck.logic.claims import (
     TightEpsilon,
     is_pure,
 )
-from dpcheck.records import replace
+from dpcheck.records import dataclass, field, replace
 
 ENDLESS: Final = (
     "outputs stand inside of an unbounded loop, so sequences are infinitely many",
@@ -177,20 +177,35 @@ class Events:
                     yield members[i], members[j]
 
 
-def all_events(setting: Setting) -> list[tuple[Region, Events]]:
-    """Return all that is seen of pairs, and for which values that is so.
+@dataclass(frozen=True, eq=False)
+class Known:
+    """All that is seen of pairs, and for which values; but for those of which outcomes are known.
+
+    Nothing is known where that is no list of events.
+    """
+
+    events: Sequence[tuple[Region, Events]] = ()
+    alone: Mapping[Chosen, Outcome] = field(default_factory=dict)
+
+    def failing(self, region: Region) -> Failing:
+        """Return a region, but for values that are known alone, with what was looked at."""
+        return replace(self.events[0][1].failing(region), alone=self.alone)
+
+
+def all_events(setting: Setting) -> Known:
+    """Return all that is seen of pairs.
 
     Raises `LimitReached` where it is no list of events.
     """
     seen = seen_pairs(setting.truths.chain, setting.selected, setting.limits)
     found = _known_events(setting, seen)
-    if not found:
+    if not found.events:
         raise too_large(*ENDLESS)
     return found
 
 
-def _known_events(setting: Setting, seen: SeenPairs) -> list[tuple[Region, Events]]:
-    """Return all that is seen of pairs, for which values; nothing where it is no list of events.
+def _known_events(setting: Setting, seen: SeenPairs) -> Known:
+    """Return all that is seen of pairs.
 
     At values at which some parts are steady, or some hidden states alike, it is another list.
     """
@@ -198,22 +213,30 @@ def _known_events(setting: Setting, seen: SeenPairs) -> list[tuple[Region, Event
     parts = singular_parts_of(seen, is_pure=about_ratios)
     table = partial(pairs_table, seen, is_pure=about_ratios)
     found = _events_by(parts, lambda steady: table(steady=steady), setting, seen)
-    return found or _events_of_hidden(setting, seen)
+    return Known(found) if found else _events_of_hidden(setting, seen)
 
 
-def _events_of_hidden(setting: Setting, seen: SeenPairs) -> list[tuple[Region, Events]]:
+def _events_of_hidden(setting: Setting, seen: SeenPairs) -> Known:
     """Return what is seen where outputs tell of hidden states, after as many as it takes.
 
-    At every value asked all states that have weight then are told apart, or alike.
+    At every value asked all states that have weight then are told apart, or alike. If that takes
+    ever more outputs for single values, these are asked by themselves.
     """
     doubtful: HiddenPairs = frozenset()
+    told, untold = None, dict[HiddenPair, list[Chosen | None]]()
     while pairs := hidden_pairs_of(seen, doubtful):
+        told = pairs, partial(table_of_hidden, seen, doubtful=doubtful)
         untold = _untold(pairs, setting)
         if not untold:
-            table = partial(table_of_hidden, seen, doubtful=doubtful)
-            return _events_by(pairs, table, setting, seen)
-        doubtful |= untold
-    return []
+            break
+        doubtful = doubtful.union(untold)
+    alone: dict[Chosen, Outcome] = {}
+    for value in dict.fromkeys(value for values in untold.values() for value in values):
+        outcome = None if value is None else setting.at(value)
+        if value is None or outcome is None or isinstance(outcome.verdict, Undecided):
+            return Known()
+        alone[value] = outcome
+    return Known() if told is None else Known(_events_by(*told, setting, seen), alone)
 
 
 _Special = TypeVar("_Special", SingularPart, HiddenPair)
@@ -257,21 +280,21 @@ def _where_unchanged(
     return list(found.items())
 
 
-def _untold(pairs: Iterable[HiddenPair], setting: Setting) -> HiddenPairs:
-    """Return the pairs of states that are neither told apart nor alike at some value asked.
+def _untold(pairs: Iterable[HiddenPair], setting: Setting) -> dict[HiddenPair, list[Chosen | None]]:
+    """Return pairs of states that are neither told apart nor alike at some values asked, and these.
 
-    But for values at which a weight is 0, which are asked by themselves.
+    But for values at which a weight is 0, which are asked by themselves. None is an irrational one.
     """
     numbers = [x for pair in pairs for part in (pair.changes, *pair.parts) for x in part]
     line, limits = line_of_claim(setting, numbers), setting.limits
-    found = set[HiddenPair]()
+    found, whole = {}, everywhere(True, line.low, line.high)
     for pair in pairs:
-        steady = [_where_0(part, line, limits) for part in pair.parts]
-        elsewhere = complement(_where_0(pair.changes, line, limits))
-        parts = (joined(and_, [setting.of_chain(line), elsewhere, each]) for each in steady)
-        if not all(each.is_empty for each in parts):
-            found.add(pair)
-    return frozenset(found)
+        changing = (complement(_where_0(part, line, limits)) for part in pair.parts)
+        alike = _where_0(pair.changes, line, limits)
+        values = without(setting.of_chain(line), [alike, joined(and_, [whole, *changing])]).ends
+        if values:
+            found[pair] = [line.value_of(line.of_param(t)) for t in values]
+    return found
 
 
 def _where_0(numbers: Iterable[Number], line: Line, limits: Limits) -> Region:
@@ -291,9 +314,9 @@ def failing_events(claim: PrivacyClaim | QuantityClaim, setting: Setting) -> Fai
     assert isinstance(compared, QuantityClaim), "it is compared with a bound"
     seen = seen_pairs(setting.truths.chain, setting.selected, setting.limits)
     known = _known_events(setting, seen)
-    if known:
-        parts = [without(region, [_where_holds(compared, each)]) for region, each in known]
-        return known[0][1].failing(joined(or_, parts))
+    if known.events:
+        parts = [without(region, [_where_holds(compared, each)]) for region, each in known.events]
+        return known.failing(joined(or_, parts))
     failing: Failing | None = None
     for tables in tables_of_prefixes(seen):
         line = _line_of_tables(setting, tables)

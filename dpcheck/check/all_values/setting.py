@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import and_, or_
 
 from dpcheck.check.decide import Asked
@@ -20,7 +20,7 @@ from dpcheck.exact.line import Chosen, Line, line_of
 from dpcheck.exact.roots import Region, everywhere, joined, without
 from dpcheck.limits import Limits
 from dpcheck.logic.claims import Claim, ForAll
-from dpcheck.records import Frozen, dataclass, fields
+from dpcheck.records import Frozen, dataclass, field, fields
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,8 @@ class Setting(Asked):
 class Failing:
     """For which values strictly inside of the interval a claim fails, and what was looked at.
 
-    `doubtful` are values for which it is not known whether it fails.
+    `doubtful` are values for which it is not known whether it fails; for those `alone` nothing is
+    said by the region, but what was found at them.
     """
 
     line: Line
@@ -76,6 +77,7 @@ class Failing:
     coverage: Coverage
     vacuity: tuple[Vacuity, ...] = ()
     doubtful: Region | None = None
+    alone: Mapping[Chosen, Outcome] = field(default_factory=dict)
 
 
 def line_of_claim(setting: Setting, found: Iterable[Extended | Whole]) -> Line:
