@@ -206,12 +206,18 @@ mechanism begins(waits = 0, left = p, right = 1 - p) {
   output y
   while true { y ~ bernoulli(if t then left else right)  output y }
 }
+mechanism paused {
+  input x in 0..1
+  adjacent x != x'
+  t ~ bernoulli(if x = 1 then 1/4 else 3/4)
+  while true { y ~ bernoulli(if t then 2/3 else p^2)  output none  output y }
+}
 mechanism ends {
   input x in 0..1
   adjacent x != x'
   t ~ bernoulli(if x = 1 then 1/4 else 3/4)
   while true {
-    if t { y ~ {1: 1/3, 2: 2*p/3, 3: 2*(1 - p)/3} } else { y ~ {0: 1/3, 1: 1/3, 2: 1/3} }
+    if t { y ~ {1: 1/3, 2: 2*p^2/3, 3: 2*(1 - p^2)/3} } else { y ~ {0: 1/3, 1: 1/3, 2: 1/3} }
     output y
     if y = 0 | y = 3 { stop }
   }
@@ -219,7 +225,7 @@ mechanism ends {
 """
 SOON = "--explain", "none", "--max-states", "300000"
 HALVES = "(0, 1/2) (1/2, 1)"
-VANISHING = "left = (2*c - 1)^2 * (1 + c)/2, right = (2*c - 1)^2 * 3/4"
+VANISHING = "left = (2*c^2 - 1)^2 * (1 + 2*c^2)/4, right = (2*c^2 - 1)^2/2"
 
 
 @pytest.mark.parametrize(
@@ -243,8 +249,8 @@ VANISHING = "left = (2*c - 1)^2 * (1 + c)/2, right = (2*c - 1)^2 * 3/4"
         ("begins for p in [1/2, 1/2]: delta(0) = 1/6", ""),
         ("begins(waits = 1/3): delta(0) = 1/2", "[1/2, 1/2]"),
         ("begins(waits = 1/3): delta(0) <= 1/3", HALVES),
-        (f"begins({VANISHING}): delta(0) = 1/2", "[1/2, 1/2]"),
-        (f"begins(waits = 1/3, {VANISHING}): delta(0) = 1/2", "[1/2, 1/2]"),
+        (f"begins(waits = 1/3, {VANISHING}): delta(0) = 1/2", "[0.707, 0.707]"),
+        ("paused: delta(0) = 1/2", "[0.816, 0.816]"),
         ("ends: delta(0) = 1/2", ""),
         ("many: delta(0) = 1/7", "[1/2, 1/2]"),
     ],
