@@ -103,7 +103,7 @@ def followed(given: Given, window: Window | None = None) -> Runs:
             return _runs(given, tried)
         except WindowTooSmall as found:
             tried = found.window
-    raise tried.too_far()
+    raise tried.too_far(f"{MAX_WINDOWS} windows were tried", "bounds, as by `clamped`")
 
 
 def explored_of(given: Given, found: Runs) -> Explored:
@@ -151,8 +151,11 @@ def _runs(given: Given, window: Window) -> Runs:
     where it is too wide for a table, or so far from 0 that its codes would be no integers.
     """
     low, high = window.shown
-    if high - low >= MAX_SUPPORT or max(map(abs, window.ends)) > FARTHEST:
-        raise window.too_far()
+    if max(map(abs, window.ends)) > FARTHEST:
+        raise window.beyond_codes()
+    if high - low >= MAX_SUPPORT:
+        limit = f"these are more than {MAX_SUPPORT:,}"
+        raise window.too_far(limit, "numbers nearer to each other")
     tails = Tails(given.wide, window, given.table) if given.wide.groups else None
     flow = flow_of(given.mechanism, given.kept, tails)
     inputs, table, limits = given.inputs, given.table, given.limits

@@ -20,6 +20,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
+from math import isqrt
 
 import numpy as np
 
@@ -35,6 +36,15 @@ MAX_SUPPORT = 5_000_000
 
 MAX_TABLE_BITS = 1 << 34
 """How many bits the probabilities of one distribution have at most together: 2 GiB."""
+
+FARTHEST_BOUND = 1 << 30
+"""Bounds of a policy are nearer to 0."""
+
+_ROOM = 99
+"""Integers on both sides of the numbers that noise is around, in a policy that is advised."""
+
+_BESIDE = 3
+"""Integers that a window has beside the numbers that matter."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +103,32 @@ def check_digits(n_entries: int, largest: int, *parts: Whole) -> None:
 
 def fits_in_memory(n_entries: int, largest: int, *parts: Whole) -> bool:
     """Return whether so many powers of the parts, up to `largest`, may be kept."""
-    bits = max(p.bit_length() if isinstance(p, int) else 64 for p in parts)
-    return n_entries * largest * bits <= MAX_TABLE_BITS
+    return n_entries * largest * _bits_of(*parts) <= MAX_TABLE_BITS
+
+
+def _bits_of(*parts: Whole) -> int:
+    return max(p.bit_length() if isinstance(p, int) else 64 for p in parts)
+
+
+def too_many_digits(low: int, high: int, *parts: Whole) -> tuple[str, str]:
+    """Return the limit that noise around numbers from low to high is beyond, and what fits.
+
+    parts: numerators and denominators of its ratios.
+
+    >>> too_many_digits(0, 50_000, 99, 100)[1]
+    'numbers less than 49,537 apart, or the ratio `1/2` with room around them, `clamped -99..50099`'
+    """
+    limit = f"their probabilities have more than {MAX_TABLE_BITS:,} bits"
+    clamped = f"`clamped {low - _ROOM}..{high + _ROOM}`"
+    n_values = high - low + 2 * _ROOM + 1
+    is_near = max(abs(low), abs(high)) + _ROOM < FARTHEST_BOUND
+    if is_near and fits_in_memory(n_values, n_values, *parts):
+        return limit, f"a policy with room around them, {clamped}"
+    most = isqrt(MAX_TABLE_BITS // _bits_of(*parts))
+    advice = f"numbers less than {max(1, most - _BESIDE):,} apart"
+    if is_near and fits_in_memory(n_values, n_values, 1, 2):
+        advice += f", or the ratio `1/2` with room around them, {clamped}"
+    return limit, advice
 
 
 def positive(codes: Sequence[int], weights: Sequence[Whole], denominator: Whole) -> Weights:

@@ -299,7 +299,7 @@ def _window(low: Value, high: Value, policy: program.Policy) -> tuple[int, int]:
     if policy.kind == "folded" and lo == hi:
         raise _bad(policy.span, f"`folded {text}` needs a lower bound below the upper one")
     _check_support(hi - lo + 1)
-    if max(abs(lo), abs(hi)) >= 2**30:
+    if max(abs(lo), abs(hi)) >= closed_forms.FARTHEST_BOUND:
         what = f"the bounds of `{policy.kind} {text}` are too large"
         raise MistakeFault(runs.NumberTooLarge(policy.span, (), what))
     return lo, hi
@@ -350,11 +350,13 @@ def _unbounded(
     shift = sum(map(move_of, moves, added))
     low, high = tails.window.low - 1 - shift, tails.window.high + 1 - shift
     if abs(shift) > FARTHEST:
-        raise tails.window.too_far()
+        raise tails.window.beyond_codes()
     try:
         inner = supports.forms[row.word, "clamped"](*given, low, high)
     except closed_forms.TooManyDigits:
-        raise tails.window.too_far() from None
+        window = tails.window
+        digits = closed_forms.too_many_digits(window.low, window.high, *given[-2:])
+        raise window.too_far(*digits) from None
     ratio = quotient(given[-2], given[-1])
     codes: list[int] = []
     numbers: list[Number] = []

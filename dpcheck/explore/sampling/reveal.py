@@ -18,7 +18,7 @@ from dpcheck.chain.chain import IntArray
 from dpcheck.chain.sets import distinct_rows
 from dpcheck.diagnostics.structure import ShownStillInUse
 from dpcheck.exact import Number, as_fraction_parts, subtract
-from dpcheck.explore.sampling.closed_forms import fits_in_memory
+from dpcheck.explore.sampling.closed_forms import fits_in_memory, too_many_digits
 from dpcheck.explore.sampling.distributions import Supports, move_of, whole_weights
 from dpcheck.explore.tails.laws import Levels, cell_chance, chance, shown_kinds
 from dpcheck.explore.tails.tails import TAIL_STATE, Tails, Window, WindowTooSmall
@@ -122,7 +122,7 @@ def _check_digits(window: Window) -> None:
     n_far = AS_LONG * len(window.breaks)
     fits = fits_in_memory(2 * window.margin, window.margin, *parts)
     if not (fits and fits_in_memory(n_far, farthest, *parts)):
-        raise window.too_far()
+        raise window.too_far(*too_many_digits(window.low, window.high, *parts))
 
 
 def resolving(

@@ -135,14 +135,15 @@ class Window:
         breaks = tuple(sorted({*self.breaks, *other.breaks}))
         return replace(self, margin=max(self.margin, other.margin), breaks=breaks)
 
-    def too_far(self) -> LimitReached:
-        """Return that no table holds this window."""
+    def too_far(self, limit: str, advice: str) -> LimitReached:
+        """Return that this window is beyond a limit that no option raises, and what is not."""
         low, high = map(value_text, self.ends)
-        near = f"clamped {value_text(self.low - 9)}..{value_text(self.low + 99)}"
-        return too_large(
-            f"numbers without bounds matter in {low}..{high}, at least",
-            f"a policy such as `{near}`" if abs(self.low) < 2**30 else "numbers nearer to 0",
-        )
+        told = f"numbers without bounds matter in {low}..{high}, at least, and {limit}"
+        return too_large(f"{told}, a fixed limit", advice)
+
+    def beyond_codes(self) -> LimitReached:
+        """Return that codes of numbers this far from 0 would be no integers of 64 bits."""
+        return self.too_far(f"they lie beyond {FARTHEST:,}", "numbers nearer to 0")
 
     def wider(self, more: int) -> Window:
         """Return a window with more integers at each end, and all that are shown one by one."""
