@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
@@ -40,6 +41,7 @@ from dpcheck.report.answers import (
 )
 from dpcheck.report.coverage import covered_by
 from dpcheck.resolve import ResolvedCheck
+from dpcheck.source import SourceText
 
 if TYPE_CHECKING:
     from dpcheck.check.values.verdicts import AllValues
@@ -269,12 +271,46 @@ def _least_epsilon(subject: Subject, ready: Ready, whole: ResolvedCheck | None) 
         return
     if any(piece.most is not None for piece in known.pieces):
         return
-    intervals = [piece.interval for piece in known.pieces]
-    found = [(piece.text, piece.interval.inside) for piece in known.pieces]
-    texts = [f"{text} for {known.param} in {one.text}" for text, one in found if one is not None]
-    if texts:
-        name = _epsilon_text(claim.delta, every.check.for_all)
-        yield f"{name} = {', '.join(texts)}", intervals
+    pieces = [(piece, inside) for piece in known.pieces if (inside := piece.interval.inside)]
+    name = _epsilon_text(claim.delta, every.check.for_all)
+    declared, told, narrower = _declared(every.check), [], []
+    for piece, inside in pieces:
+        written, values = f"{name} = {piece.text}", f"{known.param} in {inside.claimed}"
+        is_constant = not re.search(rf"\b{known.param}\b", piece.text)
+        if is_constant or _is_claim(written, values, f"{known.param} in {declared}"):
+            told.append((f"{piece.text} for {known.param} in {inside.text}", piece.interval))
+        elif _is_claim(written, values, values):
+            narrower.append((f"with param {values}: {written}", [piece.interval]))
+    if told:
+        yield f"{name} = {', '.join(text for text, _ in told)}", [each for _, each in told]
+    yield from narrower
+
+
+_ANY = "mechanism m { input x in 0..1  adjacent all  output x }"
+
+
+def _declared(check: ResolvedCheck) -> str:
+    """Return the interval of the parameter that a check is about, also where it asks a part."""
+    from dpcheck.resolve.expressions.params import params_in
+
+    assert check.for_all is not None, "it is about one"
+    values = params_in((check.target, check.claim))
+    found = (value.param for value in values if not isinstance(value, ExpNumber))
+    return next(found, check.for_all.param).text
+
+
+def _is_claim(text: str, part: str, declared: str) -> bool:
+    """Return whether a file may claim this of some values of its parameter.
+
+    ln((1 - p)/p) is no budget where p may be 0, whatever part is asked.
+    """
+    from dpcheck.parse import parse_model
+    from dpcheck.resolve import resolve_model
+
+    model = f"param {declared}\n{_ANY}\ncheck m for {part}: {text}"
+    parsed = parse_model(SourceText("claim", model))
+    found = (*parsed.mistakes, *resolve_model(parsed.model).mistakes)
+    return all(mistake.severity == "warning" for mistake in found)
 
 
 def _pieces_of_epsilon(

@@ -843,7 +843,7 @@ mechanism survey {
 def test_what_is_tight_for_all_values_is_so_too_where_a_weight_vanishes(tmp_path):
     (answer,) = answers(f"{VANISHES} check survey: dp(ln 3)", tmp_path)
     assert str(answer.explanation.tight.text).startswith(
-        "epsilon = inf for p in {0}, ln((1 - p)/p) for p in (0, 1/2]; "
+        "epsilon = inf for p in {0}; with param p in (0, 1/2]: epsilon = ln((1 - p)/p); "
     )
 
 
@@ -911,5 +911,7 @@ def test_a_delta_over_a_parameter_is_told_over_it(tmp_path):
     }}
     check response: dp(eps/2, exp(-eps))"""
     rational, exponential = (str(each.explanation.tight.text) for each in answers(text, tmp_path))
-    assert rational.startswith("epsilon(p) = ln((1 - 2*p)/p) for p in (0, 1/3), 0 for p in ")
+    assert rational.startswith(
+        "epsilon(p) = 0 for p in [1/3, 1/2]; with param p in (0, 1/3): epsilon(p) = ln((1 - 2*p)/p)"
+    )
     assert exponential.startswith("epsilon(1/exp(eps)) = 0 for eps in ")
