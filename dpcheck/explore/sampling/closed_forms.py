@@ -111,23 +111,23 @@ def _bits_of(*parts: Whole) -> int:
 
 
 def too_many_digits(low: int, high: int, *parts: Whole) -> tuple[str, str]:
-    """Return the limit that noise around numbers from low to high is beyond, and what fits.
+    """Return the limit that noise with centers from low to high is beyond, and what fits.
 
     parts: numerators and denominators of its ratios.
 
-    >>> too_many_digits(0, 50_000, 99, 100)[1]
-    'numbers less than 49,537 apart, or the ratio `1/2` with room around them, `clamped -99..50099`'
+    >>> too_many_digits(0, 2, 1, 2)[1]
+    'a policy with room around the centers, `clamped -99..101`'
     """
     limit = f"their probabilities have more than {MAX_TABLE_BITS:,} bits"
     clamped = f"`clamped {low - _ROOM}..{high + _ROOM}`"
     n_values = high - low + 2 * _ROOM + 1
     is_near = max(abs(low), abs(high)) + _ROOM < FARTHEST_BOUND
     if is_near and fits_in_memory(n_values, n_values, *parts):
-        return limit, f"a policy with room around them, {clamped}"
+        return limit, f"a policy with room around the centers, {clamped}"
     most = isqrt(MAX_TABLE_BITS // _bits_of(*parts))
     advice = f"numbers less than {max(1, most - _BESIDE):,} apart"
     if is_near and fits_in_memory(n_values, n_values, 1, 2):
-        advice += f", or the ratio `1/2` with room around them, {clamped}"
+        advice += f", or the ratio `1/2` with room around the centers, {clamped}"
     return limit, advice
 
 

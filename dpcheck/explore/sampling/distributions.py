@@ -354,9 +354,9 @@ def _unbounded(
     try:
         inner = supports.forms[row.word, "clamped"](*given, low, high)
     except closed_forms.TooManyDigits:
-        window = tails.window
-        digits = closed_forms.too_many_digits(window.low, window.high, *given[-2:])
-        raise window.too_far(*digits) from None
+        centers = tails.met.low, tails.met.high
+        digits = closed_forms.too_many_digits(*centers, *given[-2:])
+        raise tails.window.too_far(*digits) from None
     ratio = quotient(given[-2], given[-1])
     codes: list[int] = []
     numbers: list[Number] = []

@@ -241,6 +241,7 @@ class TailStates:
         self._settled: dict[tuple[int, ...], tuple[int, ...]] = {}
         self.most_beyond: Number = 0  # the largest probability of a draw to lie beyond
         self.ratios: dict[Span, set[Number]] = {}  # of what is drawn at a place
+        self.met = Window()  # what the guards of the last node were: of a draw its centers
         self._number(TailState(Tail(), Tail()))
 
     def _number(self, state: TailState) -> int:
@@ -399,6 +400,7 @@ class Tails:
         for guard in self.wide.guards.get(node, ()):
             met = with_codes(met, evaluated(guard, frame, self.table), self.table)
         if met.low <= met.high:
+            self.states.met = met
             self.met = self.met.with_values(met.low - self.farthest, met.high + self.farthest)
             needed = self.window.with_values(self.met.low, self.met.high)
             if needed != self.window:
