@@ -8,13 +8,24 @@ from math import exp, log
 import pytest
 
 from dpcheck.check.all_values import formulas
+from dpcheck.check.all_values.decide import violated_somewhere
 from dpcheck.check.all_values.piecewise import between_for_all
-from dpcheck.check.values.verdicts import AllValues, Holds, Outcome, Piece
-from dpcheck.exact import Budget
+from dpcheck.check.values.verdicts import (
+    AllValues,
+    Counterexample,
+    Holds,
+    Outcome,
+    Phrase,
+    Piece,
+    Vacuity,
+    Violated,
+)
+from dpcheck.exact import Budget, Param
 from dpcheck.intervals import ParamEnd, ParamInterval
 from dpcheck.limits import Limit, LimitReached
-from dpcheck.logic.claims import QuantityValue, TightDelta
+from dpcheck.logic.claims import ForAll, PrivacyClaim, QuantityValue, TightDelta
 from dpcheck.pipeline.claims.everywhere import NOTHING
+from tests.check.building import SPAN
 from tests.checking import called, check_text, error_codes, verdicts
 
 MODEL = """
@@ -610,6 +621,70 @@ refute m: epsilon > 0
     report = check_text(text)
     assert verdicts(report) == ["holds", "holds", "violated"]
     assert all(result["vacuous"] for result in report["results"])
+
+
+WAITING = """
+param p in [0, 1]
+mechanism m(a = p) {
+  input x in 0..1
+  adjacent all
+  c := 0
+  while c = 0 {
+    y ~ bernoulli(a)
+    if y { c := 1  output x }
+  }
+}
+mechanism never(a = p) {
+  input x in 0..1
+  adjacent all
+  while true {
+    y ~ bernoulli(a)
+    if y { output x }
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "kinds"),
+    [
+        ("m: P<1/2 [ F diverged ]", []),  # at 0 no run ends
+        ("m for p in [0, 1/2]: P<1/2 [ F diverged ]", []),
+        ("m at x = 1: P=? [ F diverged ] = 0", []),
+        ("m for p in (0, 1]: P<1/2 [ F diverged ]", ["unsatisfied atom"]),
+        ("m for p in [0, 1/2]: P<=1 [ F output = 1 ]", []),  # at 0 there is no output
+        ("m for p in [1/4, 1/2]: P<1/2 [ F diverged ]", ["unsatisfied atom"]),
+        ("m for p in [0, 0]: P<1/2 [ F diverged ]", []),
+        ("m: P<1/2 [ F output = 2 ]", ["unsatisfied atom"]),
+        ("m: P<1/2 [ F (diverged | output = 2) ]", ["unsatisfied atom"]),
+        ("m: D{0} [ F diverged ]", []),  # 0 on both sides, but at 0 it is 1
+        ("m for p in (0, 1]: D{0} [ F diverged ]", ["trivial probability", "unsatisfied atom"]),
+        ("m for p in [0, 1/2]: D{0} [ F output = 2 ]", ["trivial probability", "unsatisfied atom"]),
+        ("never: P<1/2 [ F diverged ]", []),
+    ],
+)
+def test_a_reason_why_a_claim_says_little_is_one_for_every_value(asked, kinds):
+    results = check_text(f"{WAITING}check {asked} refute {asked}")["results"]
+    assert [[why["kind"] for why in each.get("vacuity", ())] for each in results] == [kinds] * 2
+
+
+def test_a_computed_value_says_little_where_it_does_for_every_value():
+    asked = "compute m at x = 1: P=? [ F {} ]\n"
+    dead, alive = check_text(WAITING + asked.format("output = 2") + asked.format("diverged"))[
+        "results"
+    ]
+    assert (dead["vacuous"], alive["vacuous"]) == (True, False)
+
+
+def test_a_reason_at_the_one_value_that_was_tried_is_none_for_all_values():
+    param = Param("p", 0, 1)
+    why = Vacuity("unsatisfied atom", "no reachable state satisfies `diverged`")
+    violated = Violated(Counterexample((), (), (), Phrase(())))
+    claim = PrivacyClaim(Budget.of(0), 0, SPAN)
+    for_all = ForAll(param, is_exponential=False, span=SPAN)
+    found = violated_somewhere(claim, for_all, (), lambda _: Outcome(violated, NOTHING, (why,)))
+    assert found is not None
+    assert found.vacuity == ()
 
 
 EXPONENTS = """

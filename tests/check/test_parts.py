@@ -131,6 +131,32 @@ def test_what_is_shown_is_the_counterexample_at_the_simplest_value_of_all_parts(
     assert (interval["from"]["exact"], interval["to"]["exact"]) == ("0", "1/4")
 
 
+def test_a_reason_why_a_claim_says_little_in_one_part_is_none_for_all():
+    """At 1/2, which is a part by itself, one output is certain."""
+    model = """
+param a in (0, 1)
+mechanism m {
+  input x in 0..1
+  adjacent all
+  c ~ bernoulli((2*a - 1)^2)
+  if c {
+    v ~ geometric(x, a) unbounded
+    w ~ geometric(x, 1/2) unbounded
+    output max(v, w)
+  } else {
+    output 0
+  }
+}
+"""
+    asked = ("check", "dp(ln 4)"), ("compute", "epsilon")
+    claims = [f"{kind} m for a in [1/2, {end}]: {claim}\n" for kind, claim in asked for end in ENDS]
+    results = check_text(model + "".join(claims))["results"]
+    assert [each["vacuous"] for each in results] == [True, False] * 2
+
+
+ENDS = ("1/2", "3/4")
+
+
 # --- where ratios are equal at an irrational value, or at a logarithm ----------------------------
 
 RISING = [Fraction(k, 23) for k in (2, 14, 16, 19)]

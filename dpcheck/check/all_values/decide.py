@@ -20,7 +20,13 @@ from dpcheck.check.all_values.formulas import Where, compared
 from dpcheck.check.all_values.pieces import Function, envelope
 from dpcheck.check.all_values.piecewise import WORDS, AtRoots, joined_pieces, value_of_pieces
 from dpcheck.check.all_values.rows import ONE, growth_on
-from dpcheck.check.all_values.setting import Failing, Setting, line_of_claim, numbers_of
+from dpcheck.check.all_values.setting import (
+    Failing,
+    Setting,
+    line_of_claim,
+    numbers_of,
+    told_by_all,
+)
 from dpcheck.check.decide import looked_at, means, one_number, selected_states
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.formulas.vacuity import formula_vacuity
@@ -37,6 +43,7 @@ from dpcheck.check.values.verdicts import (
     Piece,
     Strategy,
     Undecided,
+    Vacuity,
     Value,
     Violated,
 )
@@ -150,7 +157,10 @@ def violated_within(
     *,
     are_all: bool = False,
 ) -> Outcome | None:
-    """Return that a claim fails for some values at least, or for all asked, if it does for one."""
+    """Return that a claim fails for some values at least, or for all asked, if it does for one.
+
+    Why it says little at that one is not known of others.
+    """
     outcome, asked = at_value(value), for_all.asked(line)
     if not isinstance(outcome.verdict, Violated):
         return None
@@ -161,7 +171,7 @@ def violated_within(
         is_exact=are_all,
         is_part=bool(for_all.part),
     )
-    return replace(outcome, all_values=known)
+    return replace(outcome, vacuity=(), all_values=known)
 
 
 # --- true or false -------------------------------------------------------------------------
@@ -198,10 +208,10 @@ def _truth(
         holds_for=_with_ends(holds_for, (v for v in outcomes if v not in fail_alone), line),
         is_part=bool(setting.for_all.part),
     )
+    seen = failing.coverage, _vacuity(failing, outcomes)
     if not intervals:
-        return Outcome(Holds(), failing.coverage, failing.vacuity, all_values=shown)
+        return Outcome(Holds(), *seen, all_values=shown)
     verdict, strategy = _counterexample(sample, outcomes, setting)
-    seen = failing.coverage, failing.vacuity
     return Outcome(verdict, *seen, strategy=strategy, all_values=shown)
 
 
@@ -307,7 +317,7 @@ def _value(quantity: Quantity, setting: Setting) -> Outcome:
     told = tuple((end, tuple(texts.items())) for end, texts in at_cuts)
     known = AllValues(name, asked_text, pieces=tuple(pieces), at_cuts=told)
     shown = value_of_pieces(known, WORDS[type(quantity)])
-    return Outcome(shown, seen.coverage, seen.vacuity, all_values=known)
+    return Outcome(shown, seen.coverage, _vacuity(seen, outcomes), all_values=known)
 
 
 def _all_parts(quantity: Quantity, setting: Setting) -> tuple[list[_Part], Failing]:
@@ -414,6 +424,11 @@ def _outcomes_at(
     """Return the outcomes at values that are asked by themselves."""
     asked = (value for value in single if isinstance(value, Param) or value not in known.alone)
     return {**known.alone} | {value: setting.at(value) for value in asked}
+
+
+def _vacuity(known: Failing, outcomes: Mapping[Chosen | Param, Outcome]) -> tuple[Vacuity, ...]:
+    """Return why a claim says little, for values inside and for each that is asked by itself."""
+    return told_by_all([known.vacuity, *(each.vacuity for each in outcomes.values())])
 
 
 def _with_ends(

@@ -21,6 +21,7 @@ from dpcheck.check.all_values.piecewise import (
     of_one_value,
     value_of_pieces,
 )
+from dpcheck.check.all_values.setting import told_by_all
 from dpcheck.check.values.verdicts import AllValues, Outcome, Piece, Undecided, Violated
 from dpcheck.exact import Number, Param, exact_text, subtract
 from dpcheck.exact.line import Chosen, line_of, simplest
@@ -89,7 +90,7 @@ def joined_outcome(
         if isinstance(open_, LimitReached):
             raise open_
         return open_
-    known = [_known(*each, for_all) for each in told]
+    known, are_told = [_known(*each, for_all) for each in told], len(told) == len(parts)
     line = line_of(for_all.param, [], is_exponential=for_all.is_exponential)
     name = for_all.param.name
     at_cuts: dict[ParamEnd, dict[str, str]] = {}
@@ -104,16 +105,17 @@ def joined_outcome(
         None if shown_at is None else exact_text(shown_at),
         tuple(pieces),
         shown_at,
-        len(known) == len(parts) and all(each.is_exact for each in known),
+        are_told and all(each.is_exact for each in known),
         _joined((one for each in known for one in each.holds_for), name),
         bool(for_all.part),
     )
+    vacuity = told_by_all(each.vacuity for each in outcomes) if are_told else ()
     if isinstance(claim, QuantityValue):
         verdict = value_of_pieces(whole, WORDS[type(claim.quantity)])
-        return replace(outcomes[0], verdict=verdict, value=None, all_values=whole)
+        return replace(outcomes[0], verdict=verdict, vacuity=vacuity, value=None, all_values=whole)
     shows = [each.shown_at is not None and each.shown_at == shown_at for each in known]
     shown = outcomes[shows.index(True)] if True in shows else _first_violated(outcomes)
-    return replace(shown, value=None, beside=(), all_values=whole)
+    return replace(shown, vacuity=vacuity, value=None, beside=(), all_values=whole)
 
 
 def _is_decided(found: Outcome | LimitReached) -> TypeGuard[Outcome]:

@@ -80,6 +80,16 @@ class Failing:
     alone: Mapping[Chosen, Outcome] = field(default_factory=dict)
 
 
+def told_by_all(found: Iterable[tuple[Vacuity, ...]]) -> tuple[Vacuity, ...]:
+    """Return why a claim says little for all values, by what says so for some of them each.
+
+    A reason is a sentence about a mechanism. It is one for all values where it is true for each:
+    that no run diverges is wrong where a weight is 0, say.
+    """
+    first, *others = found
+    return tuple(reason for reason in first if all(reason in other for other in others))
+
+
 def line_of_claim(setting: Setting, found: Iterable[Extended | Whole]) -> Line:
     """Return the line on which found numbers, and those of the claim and weights, are rational.
 
