@@ -11,6 +11,7 @@ from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.model.words import OPERATOR_WORDS
 from dpcheck.parse.tables import OPERATORS, WORDS
 from dpcheck.parse.tokens import (
+    ARITHMETIC,
     BAD,
     BLOCK_HEADS,
     CHAIN_WORDS,
@@ -45,7 +46,6 @@ TEXT_OF = {kind: text for texts in (WORDS, OPERATORS) for text, kind in texts.it
 TEXT_OF |= {"PATTERN_OPEN": "(", "BREAK": "break", "ENDLESS": ".."}
 
 MECHANISM_STARTS = STATEMENT_WORDS | MECHANISM_WORDS | {"PATTERN_OPEN"}
-ARITHMETIC = frozenset({"PLUS", "MINUS", "STAR", "SLASH", "DIV", "MOD", "CARET"})
 OPERATOR_STARTS = (
     ARITHMETIC
     | POLICY_TOKENS

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from dpcheck.diagnostics import syntax
@@ -20,6 +21,7 @@ from dpcheck.logic.quantities import QUANTITIES
 from dpcheck.model.distributions import DISTRIBUTIONS
 from dpcheck.model.words import BEFORE_OPERANDS
 from dpcheck.parse.tokens import (
+    ARITHMETIC,
     BLOCK_HEADS,
     CLOSER_OF,
     CLOSERS,
@@ -594,6 +596,36 @@ def _declared(r: _Reader) -> str | None:
     return next((r.text(i) for i in heads if r.type(i) in NAMES), None)
 
 
+def _bound(r: _Reader, i: int) -> Slip | None:
+    """`P>=exp(-1)/2 [ c ]` is `P>=(exp(-1)/2) [ c ]`: without `(` a bound is a or a/b."""
+    first = k = i + 2
+    if r.type(i + 1) not in RELATIONS:
+        return None
+    units: list[str] = []
+    while r.type(k) in OPERANDS | ARITHMETIC:
+        units.append(r.type(k))
+        k = r.partners.get(k, k) + 1
+    if r.type(k) != "OPEN_BRACKET" or not _is_expression(units):
+        return None
+    unsigned = units[1:] if r.type(i) == "E" and units[0] == "MINUS" else units
+    if unsigned == ["OPEN"] or (len(unsigned) in (1, 3) and _BOUNDS.issuperset(unsigned)):
+        return None
+    why = "with the bound in parentheses"
+    return r.slip(i, k - 1, r.before(first, "("), r.after(k - 1, ")"), why=why)
+
+
+_BOUNDS = frozenset({"NUMBER", "NAME", "STRING", "SLASH"})
+_CALLED = frozenset({("NAME", "OPEN"), ("LN", "OPEN"), ("LN", "NUMBER")})
+
+
+def _is_expression(units: list[str]) -> bool:
+    """Return whether types of tokens, and of brackets as one, may be those of an expression."""
+    if not units or units[-1] in ARITHMETIC or units[0] in ARITHMETIC - {"MINUS"}:
+        return False
+    pairs = pairwise(units)
+    return all(pair in _CALLED or not ARITHMETIC.isdisjoint(pair) for pair in pairs)
+
+
 # --- chains --------------------------------------------------------------------------------
 
 
@@ -642,7 +674,7 @@ _PROBABILITY = (
     (r"P(?:max|min|rob|r)(?= *[<>=])", "P"),
     (rf"P(?:rob|r)? *\[{_INNER}\] *([<>]=?|=) *(\d+(?:/\d+)?)", r"P\2\3 [\1]"),
     (rf"P_\{{{_INNER}\}}", r"P\1"),
-    (rf"P *([<>]=?|=) *([\w./]+|\?) *\({_INNER}\)(?! *\[)", r"P\1\2 [\3]"),
+    (rf"P *([<>]=?|=) *([\w./]+(?= )|[\d./]+|\?) *\({_INNER}\)(?! *\[)", r"P\1\2 [\3]"),
 )
 _END = r"(?=\s*(?:[\n;}),]|$))"
 _BEFORE = r"(output|:=|~|=|\() *(?!if\b)"
@@ -817,6 +849,7 @@ _RULES: dict[str, tuple[Rule, ...]] = {
     "VAR": (_first_word,),
     "LN": (_product,),
     "OPEN": (_product, _as_elsewhere),
+    **dict.fromkeys(("P", "E"), (_bound, _as_elsewhere)),
     "MINUS": (_dash_comment,),
     "TILDE": (_as_elsewhere, _bare_neighbors),
     "MOD": (_dash_comment,),

@@ -94,6 +94,20 @@ AT_TOP_LEVEL = {
     "check m: D{ln 2} ( X a )": "check m: D{ln 2} [ X a ]",
     "check m: P_{>=1/2} [ X a ]": "check m: P>=1/2 [ X a ]",
     "check m: P>=1/2 ( X a )": "check m: P>=1/2 [ X a ]",
+    "check m: P>=exp(-1)/2 [ X a ]": "check m: P>=(exp(-1)/2) [ X a ]",
+    "check m: P>=exp(-1)/2 [ X a = q[1] ]": "check m: P>=(exp(-1)/2) [ X a = q[1] ]",
+    "check m: P>= exp(-1) [ X a ]": "check m: P>= (exp(-1)) [ X a ]",
+    "check m: P>=exp (-n) [ X a ] & a": "check m: P>=(exp (-n)) [ X a ] & a",
+    "check m: P<=1/2+1/4 [ P>=1 [ X a ] ]": "check m: P<=(1/2+1/4) [ P>=1 [ X a ] ]",
+    "check m: P<=1 [ F P>=2*n [ X a ] ]": "check m: P<=1 [ F P>=(2*n) [ X a ] ]",
+    "check m: P<(1/2)/3 [ X a ]": "check m: P<((1/2)/3) [ X a ]",
+    "check m: P=1/2/3 [ X a ]": "check m: P=(1/2/3) [ X a ]",
+    "check m: P>=-n [ X a ]": "check m: P>=(-n) [ X a ]",
+    "check m: P>=1/ln 2 [ X a ]": "check m: P>=(1/ln 2) [ X a ]",
+    'check m: P>="a b" * 2 [ X a ]': 'check m: P>=("a b" * 2) [ X a ]',
+    "check m: E<=1/2+1/4 [ output ]": "check m: E<=(1/2+1/4) [ output ]",
+    "check m: E<=-1/2 * n [ output ]": "check m: E<=(-1/2 * n) [ output ]",
+    "check m: P>=n ( X a )": "check m: P>=n [ X a ]",
     "check m: P>=1% [ X a ]": "check m: P>=1/100 [ X a ]",
     "check m: Pmax=? [ X a ] = 1": "check m: P=? [ X a ] = 1",
     "check m: P=1 [ <> a ]": "check m: P=1 [ F a ]",
@@ -207,6 +221,28 @@ def test_the_question_of_a_claim_is_no_choice():
     """`P=? [ X a ]` before another claim of the line is no `c ? a : b`."""
     (found,) = mistakes_of(f"{FRAME % ''}compute m at D = 1: P=? [ X a ] check m: dp(1)\n")
     assert found.code == "DP105"
+
+
+@pytest.mark.parametrize("bound", ["exp(-1)", "n(1/2)", "max(n, 1/2)"])
+def test_a_call_before_brackets_is_a_bound_and_no_formula(bound):
+    """`P>=exp(-1) (X a)` is not `P>=exp [-1] (X a)`; its formula needs its brackets first."""
+    (found,) = mistakes_of(f"{FRAME % ''}check m: P>={bound} (X a)\n")
+    assert found.code == "DP101"
+    assert found.help.startswith("put the bound in parentheses")
+
+
+@pytest.mark.parametrize("other", ["P>=2 n [ X a ]", "P>=n a", "P>= [ X a ]", "P>=1+ [ X a ]"])
+def test_what_is_no_expression_gets_no_parentheses(other):
+    (found,) = mistakes_of(f"{FRAME % ''}check m: {other} & P>=1/2 [ X a ]\n")
+    assert found.code == "DP101"
+
+
+@pytest.mark.parametrize(
+    "bound", ["E<=-1/2", "E<=-n", "E<=-(n)", "P>=1/2", "P>=n/2", 'P<"a b"', "P=(n + 1)"]
+)
+def test_a_bound_that_is_read_gets_no_parentheses(bound):
+    (found,) = mistakes_of(f"{FRAME % ''}check m: {bound} [ X a ] & P>=2*n [ X a ]\n")
+    assert found.span.text == "P>=2*n"
 
 
 def test_values_in_a_comment_are_no_part_of_a_claim():
