@@ -20,7 +20,8 @@ from dpcheck.align.neighbors import Unreadable
 from dpcheck.diagnostics.align import SilentRound
 from dpcheck.explore.inputs.adjacency_patterns import substituted
 from dpcheck.explore.runs.liveness import flow_of
-from dpcheck.explore.tails.wide import wide_uses
+from dpcheck.explore.tails.carried import with_tuples_apart
+from dpcheck.explore.tails.wide import holding_numbers
 from dpcheck.model.expressions import (
     Apply,
     ArrayVar,
@@ -113,8 +114,9 @@ def forgets_noise(mechanism: Mechanism) -> bool:
     """Return whether no noise is kept from one round of the endless loop to the next."""
     head = round_of(mechanism)
     assert head is not None, "it has such a loop"
+    mechanism = replace(mechanism, nodes=with_tuples_apart(mechanism.nodes))
     kept = frozenset(flow_of(mechanism, frozenset()).live[head])
-    return kept.isdisjoint(wide_uses(mechanism.nodes)[0].names)
+    return kept.isdisjoint(holding_numbers(mechanism.nodes))
 
 
 def _input(one: Input, size: Size) -> Input:

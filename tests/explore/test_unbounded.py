@@ -1805,7 +1805,12 @@ check m: dp(ln 9)
         "var a[1..3] := 0  output a[y]",
         "var a[1..3] := 0  a[y] := 1  output a",
         "var w in 2..5 := y  output w",
-        "a := (y, 1)  output a[1]",
+        "a := (y, 1)  a := (a[2], a[1])  output a[1]",
+        "a := (y, 1)  output a = (0, 1)",
+        "a := (y, 1)  output {a, (0, 1)}",
+        "a := (y, 1)  (b, c) := a  output b",
+        "a := (y, 1)  output 2 * a[1]",
+        "a := (y, (z, 1))  output a[2][1] mod 2",
         "output (max(y, z), min(y, z))",
         "output (y, max(y, z))",
         "output (y, y)",
@@ -1902,3 +1907,78 @@ def test_what_is_offered_in_claims_about_shown_numbers_works_when_pasted(claim):
     offered, name = re.search(r"(clamp\((.*), -20, 20\))", found["help"]).groups()
     (result,) = check_text(head + claim.replace(name, offered))["results"]
     assert result["verdict"] == "holds"
+
+
+CARRIED = """
+mechanism m {{
+  input x in 0..2
+  adjacent abs(x - x') <= 1
+  z ~ geometric(x, 1/2) unbounded
+  {}
+}}
+compute m: epsilon
+compute m: delta(1/10)
+compute m at x = 1: P=? [ F (output in {{(1, false), (0, true), (0, (0, true)), 1}}) ]
+"""
+INNER = """
+mechanism inner {
+  input q in 0..2
+  adjacent all
+  v ~ geometric(q, 1/2) unbounded
+  pair := (v, v > 0)
+  output pair
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("carried", "direct"),
+    [
+        ("t := (z, x > 5)  output t", "output (z, x > 5)"),
+        ("t := (z, x > 0)  u := t  output u", "output (z, x > 0)"),
+        ("t := (0, (z, z > 3))  output t", "output (0, (z, z > 3))"),
+        (
+            "t := (z, true)  if x = 2 { t := (1, false) }  output t",
+            "if x = 2 { output (1, false) } else { output (z, true) }",
+        ),
+        (
+            "t := (z, 1)  if t[1] > 2 { output t[2] } else { output 0 }",
+            "output (if z > 2 then 1 else 0)",
+        ),
+        (
+            "c := true  t := (0, false)  while c { t := (z, c)  c ~ bernoulli(1/2) }  output t",
+            "output (z, true)",
+        ),
+        ("t := ((z, x), 1)  output t[1][1] - x > 0", "output z > x"),
+        (
+            "t := (z, x)  i := 1  if x = 2 { i := 2 }  output (t[i], 1)",
+            "output (if x = 2 then x else z, 1)",
+        ),
+        ("t ~ inner(q = x)  output t", "output (z, z > 0)"),
+        (
+            "for i in 1..2 { t ~ inner(q = x)  output t }",
+            "output (z, z > 0)  w ~ geometric(x, 1/2) unbounded  output (w, w > 0)",
+        ),
+    ],
+)
+def test_a_tuple_may_carry_a_number_to_where_it_is_output(carried, direct):
+    found, wanted = (check_text(INNER + CARRIED.format(each)) for each in (carried, direct))
+    values = [[each["value"] for each in one["results"]] for one in (found, wanted)]
+    assert values[0] == values[1]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "t := (z, 1)  t := (t[2], t[1])  output t",
+        "t := (z, 1)  if x = 1 { t := (z, 1, 1) }  output t",
+        "t := (z, 1)  if x = 1 { t := 0 }  output t",
+        "t := (z, 1)  if x = 1 { t ~ uniform({(0, 1), (0, 2)}) }  output t",
+        "var v[1..2] := (0, 0)  v[1] := (z, 1)  output v",
+        "t := (z, 1)  output t = (0, 1)",
+        "var t in {(0, 1), (1, 1)} := (0, 1)  t := (z, 1)  output t",
+    ],
+)
+def test_a_tuple_of_which_more_is_asked_says_what_it_needs(body):
+    codes = error_codes(check_text(CARRIED.format(body)))
+    assert set(codes) == {"DP540"}

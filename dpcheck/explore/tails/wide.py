@@ -77,17 +77,23 @@ def _group_of(name: str, groups: tuple[tuple[str, ...], ...]) -> int:
     return next(k for k, names in enumerate(groups) if name in names)
 
 
-def wide_uses(nodes: tuple[program.Node, ...]) -> tuple[Wide, list[Mistake]]:
-    """Return what a mechanism does with numbers without bounds, and what it may not do.
-
-    Every wide variable is drawn without bounds, or a copy of one that is.
-    """
+def holding_numbers(nodes: tuple[program.Node, ...]) -> dict[str, Span | None]:
+    """Return the wide variables, and where what each holds is drawn."""
     drawn: dict[str, Span | None] = {}
     n_known = -1
     while n_known < len(drawn):  # a copy of a wide variable is one
         n_known = len(drawn)
         for node in nodes:
             _Uses(drawn).node(node)
+    return drawn
+
+
+def wide_uses(nodes: tuple[program.Node, ...]) -> tuple[Wide, list[Mistake]]:
+    """Return what a mechanism does with numbers without bounds, and what it may not do.
+
+    Every wide variable is drawn without bounds, or a copy of one that is.
+    """
+    drawn = holding_numbers(nodes)
     uses = [_Uses(drawn) for _ in nodes]
     for node, one in zip(nodes, uses, strict=True):
         one.node(node)
