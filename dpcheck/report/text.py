@@ -154,7 +154,7 @@ def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
             words = (*_values(answer), *quantity, f": {why}" if why else "")
             yield said(Piece("violated, as claimed", role), *words)
         case verdicts.Violated(counterexample=counterexample):
-            yield said(Piece("violated", role), *_quantity(answer), *_beside(answer))
+            yield said(Piece("violated", role), *_quantity_shown(answer), *_beside(answer))
             from dpcheck.explain.explanation import as_found
             from dpcheck.report.explained.lines import explanation_rows
 
@@ -225,6 +225,14 @@ def _quantity(answer: Answer) -> tuple[Piece | str, ...]:
         return ()
     name = "epsilon" if answer.claim.startswith("dp(") else "it"
     return (f": {name} is ", Piece(notation.amount_text(value), "number"))
+
+
+def _quantity_shown(answer: Answer) -> tuple[Piece | str, ...]:
+    """Return what the quantity is, and at which value of a parameter it was looked at."""
+    quantity, known = _quantity(answer), answer.outcome.all_values
+    if not quantity or known is None or known.sample is None:
+        return quantity
+    return (*quantity, f" at {known.param} = {known.sample}")
 
 
 def _values(answer: Answer) -> tuple[Piece, ...]:

@@ -586,6 +586,20 @@ def test_what_is_too_much_for_all_values_is_violated_where_one_that_is_tried_fai
     assert result["values"]["at_least"]
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (f"{ASKED_FOR_EVER}check endless: epsilon = ln(5/4)", "1/2"),  # the one that was tried
+        (f"{RESPONSE}check rr for p in [1/3, 1/3]: epsilon = 0", "1/3"),
+    ],
+)
+def test_a_quantity_that_violates_stands_with_the_value_at_which_it_is_that(tmp_path, text, value):
+    model = tmp_path / "model.dpm"
+    model.write_text(text)
+    (line,) = re.findall(".*violated: it is.*", called("check", model).stdout)
+    assert f" at p = {value}" in line
+
+
 def test_what_is_too_much_for_all_values_stays_undecided_where_none_fails():
     claims = "check endless: dp(-ln(p*(1-p))) compute endless: epsilon"
     assert verdicts(check_text(ASKED_FOR_EVER + claims)) == ["undecided", "undecided"]
