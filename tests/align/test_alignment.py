@@ -942,7 +942,7 @@ def test_what_is_computed_for_all_values_lies_between_a_window_and_what_is_prove
     for alpha, least in ((0.01, 0.999), (0.1, 0.99), (0.5, 0.9), (0.9, 0.3), (0.99, 0.3)):
         below = eval(low.replace("^", "**"), {"ln": log, "alpha": alpha})
         assert least < below / (-4 * log(alpha)) <= 1, alpha
-    assert found["table"]["columns"] == ["alpha in", "epsilon at least", "at most"]
+    assert found["table"]["columns"] == ["alpha in", "epsilon", "at most"]
     assert "value" not in found
 
 
