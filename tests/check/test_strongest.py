@@ -9,8 +9,9 @@ from flint import fmpq, fmpz_poly
 from dpcheck.check.all_values import losses, strongest
 from dpcheck.check.all_values.rows import ONE, ZERO, PolynomialRows, growth_on
 from dpcheck.check.all_values.strongest import by_delta, by_epsilon, strongest_pairs
-from dpcheck.exact import Param, divide, multiply, subtract
+from dpcheck.exact import Budget, Param, divide, multiply, subtract
 from dpcheck.exact.line import line_of
+from dpcheck.exact.roots import PowerOfE, Root
 from dpcheck.limits import LimitReached, Limits
 from tests.check.test_param_rows import GROWTHS, LINE, TIMES, T, a, delta_at, row, some_rows
 from tests.checking import check_text
@@ -385,3 +386,18 @@ def test_the_floor_of_pairs_is_what_they_lose_at_that_epsilon():
     for delta, n_most in ((fmpq(10, 13), 0), (fmpq(99, 130), 2)):  # 12/13 - 2/13 is lost
         question = by_delta(two, LINE.polynomials(delta), rows)
         assert bool(n_most) <= len(strongest_pairs(rows, pairs, question, Limits())) <= n_most
+
+
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("ends", [(fmpq(1523, 1728), fmpq(483, 548)), (fmpq(1, 10**6), fmpq(9))])
+def test_irrational_ends_are_rounded_outward_to_few_digits(ends, power):
+    """However often the interval is halved, its middle lies between them."""
+    low, high = (PowerOfE(Budget.of(end)) for end in ends)
+    found = strongest._around(low, high, power)
+    if power == 1:
+        assert max(found.low.q, found.high.q).bit_length() < 32
+    assert Root.of(found.low**power).compare(low) < 0 < Root.of(found.high**power).compare(high)
+    first = last = found
+    for _ in range(strongest.HALVINGS):
+        first, last = first.halves()[0], last.halves()[1]
+    assert low.compare(Root.of(first.middle**power)) < 0 < high.compare(Root.of(last.middle**power))

@@ -41,7 +41,7 @@ from dpcheck.check.all_values.losses import (
 )
 from dpcheck.check.all_values.rows import ONE, ZERO, PolynomialRows
 from dpcheck.exact.polynomial import is_term
-from dpcheck.exact.roots import Bound, Growth, Region, Root, everywhere
+from dpcheck.exact.roots import Bound, Growth, Region, Root, everywhere, rational_between
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass
 
@@ -270,11 +270,16 @@ def _around(low: Root, high: Root | None, power: int) -> Interval:
     However often it is halved, the middle lies between them: elsewhere numbers may be no chances.
     """
     ends, width = [end for end in (low, high) if end is not None], fmpq(0)
-    while any((end.high - end.low) * 2 ** (HALVINGS + 2) >= width for end in ends):
+    while any((end.high - end.low) * 2 ** (HALVINGS + 3) >= width for end in ends):
         for end in ends:
             end.narrow()
         width = fmpq(1) if high is None or high is low else high.low - low.high
+    step = width / 2 ** (HALVINGS + 3)
     first, last = low.low, None if high is None else high.high
+    if low.rational is None and first > 0:  # few digits make polynomials small
+        first = rational_between(max(first - step, first / 2), first)
+    if last is not None and high is not None and high.rational is None:
+        last = rational_between(last, last + step)
     if power > 1 and first != 1:
         first = (arb(first).root(power)).lower().fmpq()
     if power > 1 and last is not None:
