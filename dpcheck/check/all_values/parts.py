@@ -101,12 +101,12 @@ def joined_outcome(
     whole = AllValues(
         name,
         text_of_asked(for_all, line, for_all.asked(line)),
-        _joined((one for each in known for one in each.fails_for), name),
+        joined_intervals((one for each in known for one in each.fails_for), name),
         None if shown_at is None else exact_text(shown_at),
         tuple(pieces),
         shown_at,
         are_told and all(each.is_exact for each in known),
-        _joined((one for each in known for one in each.holds_for), name),
+        joined_intervals((one for each in known for one in each.holds_for), name),
         bool(for_all.part),
     )
     vacuity = told_by_all(each.vacuity for each in outcomes) if are_told else ()
@@ -137,7 +137,7 @@ def _known(part: Part, outcome: Outcome, for_all: ForAll) -> AllValues:
     return outcome.all_values
 
 
-def _joined(intervals: Iterable[ParamInterval], name: str) -> tuple[ParamInterval, ...]:
+def joined_intervals(intervals: Iterable[ParamInterval], name: str) -> tuple[ParamInterval, ...]:
     """Return intervals in order, those that meet as one."""
     pieces = joined_pieces([Piece(interval, "") for interval in intervals], name, {})
     return tuple(piece.interval for piece in pieces)

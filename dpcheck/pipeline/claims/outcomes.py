@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
+from math import inf
 
 from dpcheck.chain.chain import Chain
 from dpcheck.check.decide import decide, decide_arranged, nothing_asked, selected_states
@@ -40,6 +42,9 @@ CLOSE = Fraction(1, 10**12)
 
 MANY_PAIRS = 5_000
 """No wider window is tried for closer bounds where so many states, and pairs of them, are there."""
+
+NEARER_SECONDS = 20
+"""So much time of the processor is spent on values for which it is not known if a claim fails."""
 
 MAX_WIDENED = 16
 """How often the window of shown numbers is made twice as wide for errors: to 2^16 integers."""
@@ -186,7 +191,7 @@ def _at_once(ready: Ready, for_all: ForAll, single: _SingleValues, limits: Limit
         if parts:
             found = [single.outcome_or_limit(check.claim, part) for part in parts]
             return joined_outcome(check.claim, for_all, parts, found)
-        return _told_in_kinds(ready, decide_on, limits)[0]
+        return single.nearer(_told_in_kinds(ready, decide_on, limits)[0], for_all)
     outcome = decide_on(ready, check.claim)
     verdict = outcome.verdict
     assert not isinstance(verdict, Undecided) or verdict.limit is not NOT_SHOWN, verdict
@@ -228,6 +233,20 @@ class _SingleValues:
                 mistake = mistake.on_run((f"{self.check.for_all.param.name} {where}", *mistake.run))
             raise ClaimRejected(mistake) from None
         return outcome
+
+    def nearer(self, outcome: Outcome, for_all: ForAll) -> Outcome:
+        """Return the outcome for all values with those of small intervals where it is not known."""
+        from dpcheck.check.all_values.nearer import small_intervals, with_nearer
+
+        if outcome.all_values is None or not (gaps := small_intervals(outcome.all_values, for_all)):
+            return outcome
+        deadline = min(self.limits.cpu_deadline or inf, time.process_time() + NEARER_SECONDS)
+        quick = replace(self, limits=replace(self.limits, cpu_deadline=deadline))
+        try:
+            found = [quick.outcome(self.check.claim, gap) for gap in gaps]
+        except LimitReached:
+            return outcome
+        return with_nearer(outcome, gaps, found)
 
     def outcome_or_limit(self, claim: Claim, part: Value | Param) -> Outcome | LimitReached:
         """Return the outcome for one of several parts, or the limit of size that was reached.
@@ -297,7 +316,7 @@ def _told_in_kinds(
     best: tuple[Outcome, Ready] | None = None
     while True:
         shown = told_in_kinds(ready.sources, check.claim)
-        wider = wider_windows(shown, check.claim, is_for_all=param is not None)
+        wider = wider_windows(shown, check.claim, param)
         try:
             how = {"is_first": best is None, "is_last": not wider}
             found = decided_between(shown, check.claim, decide, above, **how, param=param)

@@ -330,15 +330,20 @@ def undecided_beyond(source: Source, param: Param | None = None) -> LimitReached
 
 
 def wider_windows(
-    shown: Sequence[Source], claim: claims.Claim, *, is_for_all: bool = False
+    shown: Sequence[Source], claim: claims.Claim, param: Param | None = None
 ) -> list[tuple[Source, Window]]:
     """Return the next windows, none if these are the last ones that are tried.
 
-    After the first comes the widest where all losses count.
+    After the first comes the widest where all losses count. For all values of a parameter they are
+    narrower, unless these are in a small interval.
     """
     if shown[0].check.parts and "loss_tail" in _words(claim):
         return []
-    most = MAX_MARGIN_FOR_ALL if is_for_all else MAX_MARGIN
+    most = MAX_MARGIN
+    if param is not None:
+        from dpcheck.check.all_values.nearer import is_small
+
+        most = MAX_MARGIN if is_small(param) else MAX_MARGIN_FOR_ALL
     least = MAX_MARGIN if _OF_ALL_LOSSES & set(_words(claim)) else 0
     small = [source for source in shown if source.window.margin < most]
     return [(source, source.window.widened(least)) for source in small]
