@@ -17,7 +17,7 @@ from dpcheck.exact import Budget, compare, excess_sign
 from dpcheck.exact.exponentials import differences, next_differences
 from dpcheck.logic.formulas import Holds, Private, ProbabilityIs, Truth
 from dpcheck.source import SourceText, Span
-from tests.checking import check_text
+from tests.checking import check_text, verdicts
 
 WIDTH = 13
 
@@ -364,6 +364,83 @@ def test_formulas_about_two_numbers_are_those_of_clamped_noise(seed):
     (near,) = values_of(writer, "clamped -9..9")
     assert isclose(float(exact["value"]["decimal"]), Fraction(near), abs_tol=1e-6)
     assert ("enclosure" in exact["value"]) == (seed == 6)
+
+
+class WriterOfSums(Writer):
+    """Writes a program that keeps two numbers, and compares sums of them with a draw."""
+
+    def program(self, policy):
+        pick = self.pick
+        signs, steps = (">=", ">", "<=", "<"), ("- 2", "- 1", "+ 0", "+ 1", "+ 2")
+        first, other = pick(("1/8", "1/27")), pick(("1/8", "1/16"))
+        seen = pick(("asked", f"if z {pick(signs)} t {pick(steps)} then asked else silent"))
+        kept = pick(("t := max(t, z)", "if z > t { t := z }", "t := min(z, t + 1)", "t := t", ""))
+        compared = f"v {pick(signs)} t {pick(steps)}"
+        if kept in ("t := t", ""):
+            compared += f" {pick('&|')} v {pick(signs)} z {pick(steps)}"
+        return f"""
+mechanism m {{
+  input x in 0..1
+  adjacent all
+  t ~ geometric({pick("0x")}, {first}) {policy}
+  z ~ geometric({pick("01")}, {other}) {policy}
+  output {seen}
+  {kept}
+  v ~ geometric(x, 1/27) {policy}
+  output if {compared} then top else bot
+}}
+compute m at x = {pick("01")}: P=? [ X (asked & {self.formula(0)}) ]
+"""
+
+    def path(self, depth):
+        return f"X {self.pick(('top', 'bot'))}"
+
+
+@pytest.mark.parametrize("seed", [2, 3, 4, 8, 9, 11, 13, 20, 22, 26])
+def test_formulas_about_sums_of_two_numbers_are_those_of_clamped_noise(seed):
+    writer = WriterOfSums(seed).program("POLICY")
+    (exact,) = check_text(writer.replace("POLICY", "unbounded"))["results"]
+    (near,) = values_of(writer, "clamped -9..9")
+    assert isclose(float(exact["value"]["decimal"]), Fraction(near), abs_tol=1e-6)
+    assert "exact" in exact["value"]
+
+
+@pytest.mark.parametrize("seed", [2, 3, 4, 8, 9, 11, 13, 20, 22, 26])
+def test_formulas_about_gaps_that_are_not_told_are_known_within_bounds(seed, monkeypatch):
+    """A gap of which nothing is known may be one that draws tie numbers across."""
+    monkeypatch.setattr("dpcheck.explore.runs.orders.MANY_TIED", 0)
+    writer = WriterOfSums(seed).program("POLICY")
+    (found,) = check_text(writer.replace("POLICY", "unbounded"))["results"]
+    (near,) = values_of(writer, "clamped -9..9")
+    low, high = found["value"].get("enclosure") or [found["value"]["decimal"]] * 2
+    assert float(low) - 1e-6 <= Fraction(near) <= float(high) + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("shown", "kept", "then", "value"),
+    [
+        ("z > t", "t := max(t, z)", "w >= t + 1", "25/36"),
+        ("z > t + 1", "t := max(t, z)", "w >= t", "121/144"),
+        ("z > t", "", "if w >= t + 1 then true else w >= z + 1", "35/36"),
+    ],
+)
+def test_formulas_about_the_larger_of_two_numbers_have_their_closed_form(shown, kept, then, value):
+    """P(w >= n) is at least 1/6 for n <= 2; the last one is that of the smaller number."""
+    text = f"""
+mechanism m {{
+  input q in 0..1
+  adjacent all
+  t ~ geometric(0, 1/2) unbounded
+  z ~ geometric(0, 1/2) unbounded
+  output {shown}
+  {kept}
+  w ~ geometric(q, 1/2) unbounded
+  output {then}
+}}
+check m at q = 0: P=({value}) [ X P>=1/6 [ X output = true ] ]
+check m: P=1 [ X D{{ln 2}} [ X output = true ] ]
+"""
+    assert verdicts(check_text(text)) == ["holds", "holds"]
 
 
 def test_formulas_compare_numbers_that_draws_may_part():

@@ -57,7 +57,7 @@ def _error(group: int, point: int, n_levels: int, orders: Orders, tails: Tails) 
         return error
     if n_levels > 1 or orders.n_unmet < 0 or orders.moved[point] is None:
         return 1
-    return multiply(error, power(_least_ratio(tails), -orders.n_met_by_moves))
+    return multiply(error, power(_least_ratio(tails), -orders.reach))
 
 
 def _least_ratio(tails: Tails) -> Number:

@@ -14,9 +14,12 @@ many as there are products, are all of it. Where the window goes so far beyond t
 states inside of it. All states that hold all the same but for gaps, so that numbers are ordered
 alike, are an *order*.
 
-Where numbers are moved, z + x, cuts are as far from what numbers meet as a draw next to one, a draw
-next to that, and so on may be. Two numbers are apart by more than their order says then, so that no
-such law is known of two beyond one cut.
+Where numbers are moved, z + x, a draw may meet a number from some way off, the next draw that one,
+and so on; cuts are farther than this *reach* from all else that numbers meet. Two numbers that are
+kept and no farther apart may be tied by draws: such a gap is known, and part of the order, also one
+from the cut, next to which numbers may stand inside. If it is longer, draws are near one of both or
+between them, where the sums above have as many terms as they say, or none. So the probability has
+this form for gaps from the reach on.
 
 A number that is shown later is known then: it adds no draw. But what is claimed of it must be alike
 for all numbers beyond the cut; what follows does not read it. States after outputs that differ in
@@ -52,6 +55,9 @@ MAX_FREE = 40
 MANY_STATES = 20_000
 """Where several numbers are kept, no wider window than that of so many states is tried."""
 
+MANY_TIED = 14_000
+"""The same where sums of them matter; some 10 s of work, or 80 s where neighbors differ."""
+
 MAX_STATES = 1000
 """So many states inside of the window are looked at for one outside."""
 
@@ -77,7 +83,7 @@ class Orders:
         found: dict[int, Placed] = {}
         for point, states in self._going_on:
             known = {
-                group: (products[point], self._n_free[group])
+                group: _Law(products[point], self._n_free[group], self._reach(states, group))
                 for group, products in enumerate(self._products)
                 if products[point]
                 and state_column(group) in states.columns
@@ -97,7 +103,7 @@ class Orders:
         found: list[IntArray] = []
         for states in self._shown.values():
             known = {
-                group: _beyond(states, self.tails, group, (), n)
+                group: _beyond(states, self.tails, group, _Law(n_free=n))
                 for group, n in enumerate(self._n_free)
                 if state_column(group) in states.columns
             }
@@ -113,18 +119,34 @@ class Orders:
     @property
     def knows_more(self) -> bool:
         """Whether laws are known in the window to try next that are not in this one."""
-        return max(self._n_free) > self.n_unmet
+        is_resolved = not self._tells_gaps or self.tails.window.apart >= self.reach
+        return max(self._n_free) > self.n_unmet or not is_resolved
 
     @property
     def wider(self) -> Window | None:
         """The window to try next: one where all orders are known, or a wider one; None for none."""
         window, n_free = self.tails.window, max(self._n_free)
         more = n_free - self.n_unmet if n_free > 0 else 0
-        keeps_several = not self.are_moved and any(n > 1 for each in self.n_levels for n in each)
-        if more <= 0 and keeps_several and self._n_states > MANY_STATES:
+        if more <= 0 and self._tells_gaps and self._n_states > MANY_STATES:
             return None
         wider = window.wider(more if more > 0 else 3 + (window.high - window.low) // 2)
-        return replace(wider, apart=2 * window.apart + 1) if keeps_several else wider
+        if not self._tells_gaps:
+            return wider
+        return replace(wider, apart=max(2 * window.apart + 1, self.reach))
+
+    @cached_property
+    def _tells_gaps(self) -> bool:
+        """Whether gaps between several numbers are to be known.
+
+        If sums of them matter that takes a window so wide that states are not too many.
+        """
+        most = max((n for each in self.n_levels for n in each), default=0)
+        if most < 2 or not self.are_moved:
+            return most > 1
+        width = self.tails.window.high - self.tails.window.low + 1
+        needed = [n for each in self._needed for n in each if n <= MAX_FREE]
+        wider = width + 2 * max(max(needed, default=0) - self.n_unmet, 0)
+        return bool(self._n_states * wider**most <= MANY_TIED * width**most)
 
     @cached_property
     def n_unmet(self) -> int:
@@ -133,15 +155,19 @@ class Orders:
         A draw may meet a number from as far as both are moved, and the next draw that one.
         """
         window, met = self.tails.window, self.tails.met
-        return min(window.high - met.high, met.low - window.low) - self.n_met_by_moves
+        return min(window.high - met.high, met.low - window.low) - self.reach
 
     @cached_property
-    def n_met_by_moves(self) -> int:
+    def reach(self) -> int:
         """How far numbers may be apart at most that meet as they are moved, one by one."""
         points = [point for point, _ in self._going_on]
         n_draws = max((each[point] or 0 for each in self.n_draws for point in points), default=0)
         moved = max((self.moved[point] or 0 for point in points), default=0)
         return (self.tails.farthest + moved) * (n_draws + 1)
+
+    def _reach(self, states: Discovered, group: int) -> int:
+        """Return how far apart two numbers of a group that states keep may be tied by draws."""
+        return self.reach if len(_kept(states, self.tails, group)) > 1 else 0
 
     @cached_property
     def n_draws(self) -> list[list[int | None]]:
@@ -170,20 +196,31 @@ class Orders:
 
         Those of states that have no law, or more than `MAX_FREE`, are left out.
         """
-        most = 1 if self.are_moved else MAX_FREE
-        needed = [
-            [
-                n * len(products[point])
-                for (point, _), n in zip(self._going_on, levels, strict=True)
-                if n <= most
-            ]
-            for products, levels in zip(self._products, self.n_levels, strict=True)
+        most = 1 if self.are_moved and not self._tells_gaps else MAX_FREE
+        return [
+            max(
+                (n for n, k in zip(each, levels, strict=True) if k <= most and n <= MAX_FREE),
+                default=0,
+            )
+            for each, levels in zip(self._needed, self.n_levels, strict=True)
         ]
-        return [max((n for n in each if n <= MAX_FREE), default=0) for each in needed]
+
+    @cached_property
+    def _needed(self) -> list[list[int]]:
+        """By group and point, how many numbers tell the laws of states there; 0 for no law."""
+        return [
+            [
+                n * (len(products[point]) + self._reach(states, group)) if products[point] else 0
+                for (point, states), n in zip(self._going_on, levels, strict=True)
+            ]
+            for group, (products, levels) in enumerate(
+                zip(self._products, self.n_levels, strict=True)
+            )
+        ]
 
     @property
     def are_moved(self) -> bool:
-        """Whether sums of numbers matter: no law of two beyond one cut is known then."""
+        """Whether sums of numbers matter."""
         return bool(self.tails.farthest or self.tails.moved)
 
     @cached_property
@@ -228,54 +265,77 @@ def _shown_alike(codes: IntArray, ends: tuple[int, int], tails: Tails) -> IntArr
     return np.array(alike, np.int64)[of_row]
 
 
-@dataclass(frozen=True, eq=False)
-class _Beyond:
-    """The numbers of a group beyond one cut, with the products of ratios to come.
+@dataclass(frozen=True)
+class _Law:
+    """What the law of a group's numbers beyond a cut depends on.
 
-    steps [n_names, n_rows]: how far beyond the cut each is, 0 if it is not; those farther than
-    n_free are beyond the window, on levels of which `levels` tells for each row what is known.
+    Those are the products of ratios to come, how many numbers are free between the cut and the end
+    of the window, and the reach: gaps that are shorter are part of an order.
     """
 
-    products: tuple[Number, ...]
-    n_free: int
+    products: tuple[Number, ...] = ()
+    n_free: int = 0
+    reach: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class _Beyond:
+    """The numbers of a group beyond one cut.
+
+    steps [n_names, n_rows]: how far beyond the cut each is, 0 if it is not; those farther than are
+    free are beyond the window, on levels of which `levels` tells for each row what is known.
+    """
+
+    law: _Law
     steps: IntArray
     levels: Callable[[int], Levels]
 
     def ranks(self) -> IntArray:
-        """Return [n_names, n_rows] which of the different numbers each is, 0 if it is none."""
+        """Return [n_names, n_rows] which of the different numbers each is, 0 if it is none.
+
+        Each counts as many more as it is farther than the one before, up to the reach and 1.
+        """
         order = np.argsort(self.steps, axis=0)
         ordered = np.take_along_axis(self.steps, order, axis=0)
+        further = np.diff(ordered, axis=0, prepend=0).clip(0, self.law.reach + 1)
         ranks = np.empty_like(ordered)
-        is_new = np.diff(ordered, axis=0, prepend=0) > 0
-        np.put_along_axis(ranks, order, np.cumsum(is_new, axis=0), axis=0)
+        np.put_along_axis(ranks, order, np.cumsum(further, axis=0), axis=0)
         return ranks
 
     def gaps(self, row: int) -> list[Gap]:
         """Return the gaps of a row, each from a number to the next one, the first from the cut."""
         steps = sorted({0, *self.steps[:, row].tolist()})
-        inside = [step for step in steps if step <= self.n_free]
+        inside = [step for step in steps if step <= self.law.n_free]
         gaps = [Gap(b - a - 1, is_known=True) for a, b in pairwise(inside)]
         if len(inside) == len(steps):
             return gaps
-        levels, met = self.levels(row), self.n_free - inside[-1]
+        levels, met = self.levels(row), self.law.n_free - inside[-1]
         beyond = [Gap(base, levels.is_known(k)) for k, base in enumerate(levels.bases)]
         return [*gaps, replace(beyond[0], length=met + beyond[0].length), *beyond[1:]]
+
+    def has_law(self, row: int) -> bool:
+        """Return whether all gaps of a row that may be shorter than the reach are known."""
+        return all(gap.is_known or gap.length >= self.law.reach for gap in self.gaps(row))
+
+    def free_gaps(self, row: int) -> list[Gap]:
+        """Return by how much gaps of a row are longer than the reach, of those that are so."""
+        reach = self.law.reach
+        longer = (gap for gap in self.gaps(row) if gap.length >= reach)
+        return [replace(gap, length=gap.length - reach) for gap in longer]
 
 
 def _n_levels(states: Discovered, tails: Tails, group: int) -> int:
     """Return how many different numbers of a group states remember beyond one end, at most."""
-    both = _beyond(states, tails, group, (), 0)
+    both = _beyond(states, tails, group, _Law())
     return max((int(each.ranks().max(initial=0)) for each in both), default=0)
 
 
-def _beyond(
-    states: Discovered, tails: Tails, group: int, products: tuple[Number, ...], n_free: int
-) -> list[_Beyond]:
+def _beyond(states: Discovered, tails: Tails, group: int, law: _Law) -> list[_Beyond]:
     """Return the numbers of a group beyond the upper and the lower cut."""
     codes = [states.columns[name] for name in _kept(states, tails, group)]
     if not codes:
         return []
-    high, low = tails.window.high - n_free, tails.window.low + n_free
+    high, low = tails.window.high - law.n_free, tails.window.low + law.n_free
     column, known = states.columns[state_column(group)], tails.states.states
     found = []
     for is_above in (True, False):
@@ -284,7 +344,7 @@ def _beyond(
             for code in codes
         ]
         levels = partial(_levels_of, column, known, is_above=is_above)
-        found.append(_Beyond(products, n_free, np.array(steps), levels))
+        found.append(_Beyond(law, np.array(steps), levels))
     return found
 
 
@@ -302,7 +362,7 @@ def ordered(states: Discovered, tails: Tails) -> dict[str, IntArray]:
     """Return the columns of states, where of numbers beyond the window only their order is told."""
     groups = range(len(tails.wide.groups))
     known = [group for group in groups if state_column(group) in states.columns]
-    return _ordered(states, {g: _beyond(states, tails, g, (), 0) for g in known}, tails)
+    return _ordered(states, {g: _beyond(states, tails, g, _Law()) for g in known}, tails)
 
 
 def _ordered(
@@ -318,27 +378,22 @@ def _ordered(
         for each, end, way in zip(
             both, (tails.window.high, tails.window.low), (1, -1), strict=False
         ):
-            cut = end - way * each.n_free
+            cut = end - way * each.law.n_free
             for name, rank in zip(_kept(states, tails, group), each.ranks(), strict=True):
                 columns[name] = np.where(rank > 0, cut + way * rank, columns[name])
     return columns
 
 
 def _orders(
-    states: Discovered, known: Mapping[int, tuple[tuple[Number, ...], int]], tails: Tails
+    states: Discovered, laws: Mapping[int, _Law], tails: Tails
 ) -> Iterator[tuple[int, Placed]]:
-    """Yield states that remember numbers beyond the window, with their order and their gaps.
-
-    known: by group, the products of ratios to come, and how many numbers are free.
-    """
-    by_group = {
-        group: _beyond(states, tails, group, products, n_free)
-        for group, (products, n_free) in known.items()
-    }
-    columns, beyond = _ordered(states, by_group, tails), [*chain.from_iterable(by_group.values())]
+    """Yield states that remember numbers beyond the window, with their order and their gaps."""
+    by_group = {group: _beyond(states, tails, group, law) for group, law in laws.items()}
+    columns = _ordered(states, by_group, tails)
+    beyond = [*chain.from_iterable(by_group.values())]
     nothing = np.zeros_like(states.numbers)
     tail_states = [states.columns.get(name, nothing) for name in tails.columns]
-    others = [column for group, column in enumerate(tail_states) if group not in known]
+    others = [column for group, column in enumerate(tail_states) if group not in laws]
     is_known = np.all([nothing == 0, *(column == 0 for column in others)], axis=0)
     is_lumped = is_known & np.any(tail_states, axis=0)
     _, of_row = distinct_rows([*columns.values(), nothing])
@@ -346,27 +401,25 @@ def _orders(
     rows = rows[np.argsort(of_row[rows], kind="stable")]
     starts = marked(np.diff(of_row[rows], prepend=-1))
     for members in np.split(rows, starts[1:]) if len(rows) else ():
-        yield from _of_order(states, members, beyond, tails)
+        yield from _of_order(states, members, beyond)
 
 
 def _of_order(
-    states: Discovered, rows: IntArray, beyond: Sequence[_Beyond], tails: Tails
+    states: Discovered, rows: IntArray, beyond: Sequence[_Beyond]
 ) -> Iterator[tuple[int, Placed]]:
     """Yield the states of one order, at some rows [n]; none where no law is known."""
-    n_levels = [len(each.gaps(int(rows[0]))) for each in beyond]
-    if (tails.farthest or tails.moved) and max(n_levels, default=0) > 1:
-        return
+    known = [row for row in rows.tolist() if all(each.has_law(row) for each in beyond)]
     ratios = tuple(
-        each.products for each, n in zip(beyond, n_levels, strict=True) for _ in range(n)
+        each.law.products for row in known[:1] for each in beyond for _ in each.free_gaps(row)
     )
     n_near = prod(map(len, ratios))
-    if n_near > MAX_STATES:
+    if not known or n_near > MAX_STATES:
         return
-    gaps = [tuple(gap for each in beyond for gap in each.gaps(row)) for row in rows.tolist()]
-    numbers, near = states.numbers[rows].tolist(), dict[tuple[int, ...], int]()
+    gaps = [tuple(gap for each in beyond for gap in each.free_gaps(row)) for row in known]
+    numbers, near = states.numbers[known].tolist(), dict[tuple[int, ...], int]()
     for number, each in zip(numbers, gaps, strict=True):
         if all(gap.is_known and gap.length < len(r) for gap, r in zip(each, ratios, strict=True)):
             near[tuple(gap.length for gap in each)] = number
     if len(near) == n_near:
-        order = Order(tuple(near[each] for each in sorted(near)), ratios, states.numbers[rows])
+        order = Order(tuple(near[each] for each in sorted(near)), ratios, states.numbers[known])
         yield from ((number, (order, each)) for number, each in zip(numbers, gaps, strict=True))
