@@ -366,6 +366,46 @@ def test_formulas_about_two_numbers_are_those_of_clamped_noise(seed):
     assert ("enclosure" in exact["value"]) == (seed == 6)
 
 
+class WriterOfRounds(Writer):
+    """Writes a program that draws and compares numbers in every round, of which none is last."""
+
+    def program(self, policy):
+        pick, sign = self.pick, self.pick((">=", ">", "<=", "<"))
+        first, other = pick(("1/8", "1/27")), pick(("1/8", "1/16"))
+        compared = pick(
+            (f"v {sign} t", f"v {sign} t + 1", f"v + x {sign} t", f"v {sign} s | v < t")
+        )
+        after = pick(("", "", "if v < t { stop }", "output if v > 0 then high else low"))
+        return f"""
+mechanism m {{
+  input x in 0..1
+  adjacent all
+  {pick(("", "output begin"))}
+  while true {{
+    t ~ geometric({pick("01x")}, {first}) {policy}
+    {f"s ~ geometric(0, {first}) {policy}" if "s" in compared else ""}
+    output {pick(("bot", "if t > 0 then top else bot"))}
+    v ~ geometric(x, {other}) {policy}
+    output if {compared} then top else bot
+    {after}
+  }}
+}}
+compute m at x = {pick("01")}: P=? [ X {self.formula(pick((0, 0, 1)))} ]
+"""
+
+    def path(self, depth):
+        return super().path(depth).replace("F ", "F<=4 ").replace("G ", "G<=3 ")
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_numbers_that_rounds_without_end_draw_anew_are_known_until_they_do(seed):
+    writer = WriterOfRounds(seed).program("POLICY")
+    (exact,) = check_text(writer.replace("POLICY", "unbounded"))["results"]
+    (near,) = values_of(writer, f"clamped -{WIDTH}..{WIDTH}")
+    assert isclose(float(exact["value"]["decimal"]), Fraction(near), abs_tol=1e-6)
+    assert "exact" in exact["value"]
+
+
 class WriterOfSums(Writer):
     """Writes a program that keeps two numbers, and compares sums of them with a draw."""
 

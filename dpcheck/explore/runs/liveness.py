@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container
+from collections.abc import Set as AbstractSet
 from typing import TypeVar
 
 import numpy as np
@@ -125,13 +126,18 @@ def draws_of(flow: Flow, tails: Tails, group: int) -> dict[int, program.Sample]:
 
 def to_come(
     flow: Flow,
+    names: AbstractSet[str],
     draws: Container[int],
     nothing: T,
     drawn: Callable[[T, int], T | None],
     joined: Callable[[T, T], T],
 ) -> list[T | None]:
-    """Return what follows each node, itself included, from its ends on; None: endless draws."""
-    following = [program.successors(node) for node in flow.nodes]
+    """Return what follows each node, itself included, from its ends on; None: endless draws.
+
+    Where none of some variables is live, nothing that follows depends on their numbers.
+    """
+    is_live = [not names.isdisjoint(live) for live in flow.live]
+    following = [[k for k in program.successors(node) if is_live[k]] for node in flow.nodes]
     component, count = strong_components(graph_from(following))
     members: list[list[int]] = [[] for _ in range(count)]
     for k, number in enumerate(component.tolist()):

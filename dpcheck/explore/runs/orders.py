@@ -172,14 +172,18 @@ class Orders:
     @cached_property
     def n_draws(self) -> list[list[int | None]]:
         """How many draws are to come, by group and node; None for infinitely many."""
-        draws = (draws_of(self._flow, self.tails, group) for group in self._groups)
-        return [to_come(self._flow, each, 0, lambda n, _: n + 1, max) for each in draws]
+        flow, groups = self._flow, self.tails.wide.groups
+        draws = (draws_of(flow, self.tails, group) for group in self._groups)
+        return [
+            to_come(flow, set(names), each, 0, lambda n, _: n + 1, max)
+            for names, each in zip(groups, draws, strict=True)
+        ]
 
     @cached_property
     def moved(self) -> list[int | None]:
         """How far numbers that stay in variables are moved from a node on, at most; None: ever."""
-        moved = self.tails.moved
-        return to_come(self._flow, moved, 0, lambda n, k: n + moved[k], max)
+        moved, names = self.tails.moved, self.tails.wide.names
+        return to_come(self._flow, names, moved, 0, lambda n, k: n + moved[k], max)
 
     @cached_property
     def _products(self) -> list[list[tuple[Number, ...]]]:
@@ -249,7 +253,8 @@ def _products_to_come(flow: Flow, tails: Tails, group: int) -> list[tuple[Number
         return found if are_noise and len(found) <= MAX_FREE else None
 
     one: frozenset[Number] = frozenset({1})
-    products = to_come(flow, draws, one, drawn, frozenset.union)
+    names = set(tails.wide.groups[group])
+    products = to_come(flow, names, draws, one, drawn, frozenset.union)
     key = cmp_to_key(compare)
     return [tuple(sorted(each or (), key=key, reverse=True)) for each in products]
 
