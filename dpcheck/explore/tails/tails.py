@@ -500,24 +500,31 @@ class Tails:
         if needed != self.window:
             raise WindowTooSmall(needed)
         numbers, of_row = np.unique(drawn[beyond] - FIRST_ARRIVAL, return_inverse=True)
-        for k, number in enumerate(numbers.tolist()):
-            arrival, rows = self.states.arrivals[number], beyond[of_row == k]
-            if arrival.steps:
-                is_above, level = arrival.steps > 0, abs(arrival.steps)
-                end = self.window.high if is_above else self.window.low
-                codes[rows] = end + arrival.steps
-                known = self.states.states[arrival.state].beyond(is_above=is_above).levels.known
-                result = Beyond(is_above, end, level, arrival.is_shared, gaps=known)
-                results[rows] = self.table.code(result)
-            if read:
-                changed[column][rows] = arrival.state
-            for name in read[1:] if arrival.moved else ():
-                here = changed[name][rows]
-                steps = self._steps(here)
-                for old, new in arrival.moved.items():
-                    here = np.where(steps == old, here + (new - old), here)
-                changed[name][rows] = here
+        arrivals = [self.states.arrivals[number] for number in numbers.tolist()]
+        steps = np.array([arrival.steps for arrival in arrivals], np.int64)[of_row]
+        far = beyond[steps != 0]
+        codes[far] = (np.where(steps > 0, self.window.high, self.window.low) + steps)[steps != 0]
+        told = np.array([self._result(arrival) for arrival in arrivals], np.int64)[of_row]
+        results[far] = told[steps != 0]
+        if read:
+            changed[column][beyond] = np.array([each.state for each in arrivals], np.int64)[of_row]
+        for name in read[1:]:
+            here = changed[name][beyond]
+            before = self._steps(here)
+            first, which = distinct_rows([of_row, before])
+            pairs = zip(of_row[first].tolist(), before[first].tolist(), strict=True)
+            after = np.array([arrivals[k].moved.get(step, step) for k, step in pairs], np.int64)
+            changed[name][beyond] = here + after[which] - before
         return codes, results, changed
+
+    def _result(self, arrival: Arrival) -> int:
+        """Return the code of what is drawn by an arrival beyond the window; 0 of none."""
+        if not arrival.steps:
+            return 0
+        is_above, level = arrival.steps > 0, abs(arrival.steps)
+        end = self.window.high if is_above else self.window.low
+        known = self.states.states[arrival.state].beyond(is_above=is_above).levels.known
+        return self.table.code(Beyond(is_above, end, level, arrival.is_shared, gaps=known))
 
 
 def _moved(before: Iterable[int], after: Iterable[int], sign: int) -> dict[int, int]:
