@@ -257,6 +257,32 @@ check m: E=1 [ output(1)/x ]
     assert error_codes(check_text(text + "check m: E<=3 [ output ]\n")) == ["DP630"]
 
 
+def test_means_of_far_numbers_for_all_values_compute_with_what_is_shown():
+    """P(z = k) is (1 - r)/(1 + r) r^|k|; 3 and 9 are outside of what the program compares."""
+    text = """
+param p in (0, 1)
+mechanism m {
+  input x in 0..1
+  adjacent all
+  z ~ geometric(x, p/2) unbounded
+  output z
+}
+compute m at x = 0 : E=? [ abs(output) ]
+compute m at x = 0 : E=? [ if output > 9 then 1 else 0 ]
+check m: E<=4 [ max(output, 3) - min(output, 3) ]
+check m at x = 0 : E<=1/2 [ abs(output) ]
+"""
+    mean, far, holds, fails = check_text(text)["results"]
+    for r in (Fraction(1, 8), Fraction(1, 3)):
+        (expected,), (above,) = mean["pieces"], far["pieces"]
+        p = {"p": 2 * r}
+        assert eval(expected["exact"].replace("^", "**"), p) == 2 * r / (1 - r * r)
+        assert eval(above["exact"].replace("^", "**"), p) == r**10 / (1 + r)
+    assert (holds["verdict"], fails["verdict"]) == ("holds", "violated")
+    (interval,) = fails["values"]["fails_for"]
+    assert interval["from"]["root_of"] == "p^2 + 8*p - 4"  # 2 r/(1 - r^2) = 1/2
+
+
 def test_a_run_without_a_value_at_one_value_names_it():
     text = """
 param p in [0, 1)

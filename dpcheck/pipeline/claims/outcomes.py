@@ -192,10 +192,24 @@ def _at_once(ready: Ready, for_all: ForAll, single: _SingleValues, limits: Limit
             found = [single.outcome_or_limit(check.claim, part) for part in parts]
             return joined_outcome(check.claim, for_all, parts, found)
         return single.nearer(_told_in_kinds(ready, decide_on, limits)[0], for_all)
-    outcome = decide_on(ready, check.claim)
+    outcome = _in_wider_windows(ready, decide_on, limits)
     verdict = outcome.verdict
     assert not isinstance(verdict, Undecided) or verdict.limit is not NOT_SHOWN, verdict
     return outcome
+
+
+def _in_wider_windows(
+    ready: Ready, decide_on: Callable[[Ready, Claim], Outcome], limits: Limits
+) -> Outcome:
+    """Return the outcome in a window where each comparison of a shown number has one result."""
+    check = ready.check
+    for _ in range(MAX_WIDENED):
+        try:
+            return decide_on(ready, check.claim)
+        except WindowTooSmall as found:  # as the mean of a run's last output was computed
+            ready.explorations.widen(check, found.window)
+        ready = made_ready(check, ready.explorations, limits)
+    raise LimitReached(TOO_FAR)
 
 
 @dataclass(frozen=True)
