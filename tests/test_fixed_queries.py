@@ -392,6 +392,37 @@ check m: P<=4/5 [ X output = x ] | P>=4/5 [ X output = x ]
 # --- histories of any length ---------------------------------------------------------------
 
 
+def test_of_a_parameter_one_of_infinitely_many_analysts_shows_some_values():
+    """Who asks 1 and then 2 learns more, so that dp(ln 2) fails for p > 1/6, delta for p > 1/8."""
+    text = """
+param p in (0, 1/2)
+mechanism m {
+  input x in 0..1
+  adjacent all
+  s := 0
+  while true {
+    query c in {1, 2} fixed
+    if s = 0 { s := c  output go }
+    else if s = 1 {
+      s := 3
+      y ~ bernoulli(1/2 + (if x = 1 then 1 else -1) * (if c = 2 then p else p/2))
+      output y
+    } else { output done }
+  }
+}
+check m: dp(ln 2)
+check m: delta(0) <= 1/4
+check m: D{ln 2} [ X X output = true ]
+check m: dp(ln(1 + p/4))
+"""
+    *some, every = check_text(text)["results"]
+    for found, low in zip(some, ("1/3", "1/4", "1/3"), strict=True):
+        assert [each["from"]["exact"] for each in found["values"]["fails_for"]] == [low]
+        assert found["values"]["at_least"] is True
+        assert "holds_for" not in found["values"]
+    assert "at_least" not in every["values"]
+
+
 def endless_rounds(choose: Random):
     """Return rounds that go on by chance, with what they show given x, the query, and a memory."""
     weights = [choose.randrange(1, 8) for _ in range(8)]

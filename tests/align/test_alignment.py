@@ -395,6 +395,7 @@ check m: dp(3/5 * eps)
     assert [everywhere["verdict"], there["verdict"]] == ["violated", "violated"]
     assert "at_least" not in everywhere["values"]
     assert there["values"]["at_least"] is True
+    assert "holds_for" not in there["values"]  # more rounds show that it fails for some of these
 
 
 ANSWERS_THAT_GO_ON = """
@@ -1054,6 +1055,22 @@ def test_a_window_that_fails_where_the_proof_may_shows_all_values(part, claim, f
         (one,) = found["values"]["fails_for"]
         low, high = (each.get("exact", each["decimal"][:8]) for each in (one["from"], one["to"]))
         assert (low, high) == tuple(fails_for.strip("([])").split(", "))
+
+
+def test_a_claim_holds_for_values_for_which_it_is_proved():
+    """ε is known at no closed end; of `<=` it is inside that tells of it."""
+    for comparison, is_all in (("<=", True), ("<", False)):
+        text = f"{COUNT}check m: epsilon {comparison} ln 2"
+        [found] = for_all_alpha(text, "alpha in [1/4, 3/4]")
+        [fails] = found["values"]["fails_for"]
+        assert (fails["from"]["exact"], fails["to"]["exact"]) == ("1/4", "1/2")
+        assert ("at_least" not in found["values"]) == is_all
+    [holds] = found["values"]["holds_for"]
+    assert (holds["from"]["exact"], holds["to"]["exact"], holds["open"]) == (
+        "1/2",
+        "3/4",
+        [True, True],
+    )
 
 
 def test_a_claim_is_refuted_at_a_logarithm_where_ratios_are_exact():

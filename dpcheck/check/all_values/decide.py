@@ -164,7 +164,7 @@ def violated_within(
     outcome, asked = at_value(value), for_all.asked(line)
     if not isinstance(outcome.verdict, Violated):
         return None
-    fails_for = _with_ends(asked, _closed_ends(for_all), line) if are_all else tuple(intervals)
+    fails_for = with_ends(asked, closed_ends(for_all), line) if are_all else tuple(intervals)
     known = AllValues(
         *(for_all.param.name, text_of_asked(for_all, line, asked), fails_for, exact_text(value)),
         shown_at=value,
@@ -190,7 +190,7 @@ def _truth(
     fail_alone = [v for v, each in outcomes.items() if isinstance(each.verdict, Violated)]
     region = without(joined(and_, [asked, failing.region]), single.values())
     region = joined(or_, [region, *(single[value] for value in fail_alone)])
-    intervals = _with_ends(region, fail_alone, line)
+    intervals = with_ends(region, fail_alone, line)
     sample = _sample(region, line, fail_alone, setting.for_all)
     doubtful = everywhere(False, line.low, line.high)
     if failing.doubtful is not None:
@@ -205,7 +205,7 @@ def _truth(
         None if sample is None else exact_text(sample),
         shown_at=sample,
         is_exact=doubtful.is_empty,
-        holds_for=_with_ends(holds_for, (v for v in outcomes if v not in fail_alone), line),
+        holds_for=with_ends(holds_for, (v for v in outcomes if v not in fail_alone), line),
         is_part=bool(setting.for_all.part),
     )
     seen = failing.coverage, _vacuity(failing, outcomes)
@@ -408,7 +408,7 @@ def _single_values(setting: Setting, known: Failing) -> dict[Chosen | Param, Reg
     line, found = known.line, dict[Chosen | Param, Region]()
     if setting.for_all.param.is_single:
         return found
-    for end in _closed_ends(setting.for_all):
+    for end in closed_ends(setting.for_all):
         found[end] = everywhere(False, line.low, line.high)
     zeros = setting.zeros(line)
     for t in zeros.ends:
@@ -431,7 +431,7 @@ def _vacuity(known: Failing, outcomes: Mapping[Chosen | Param, Outcome]) -> tupl
     return told_by_all([known.vacuity, *(each.vacuity for each in outcomes.values())])
 
 
-def _with_ends(
+def with_ends(
     region: Region, ends: Iterable[Chosen | Param], line: Line
 ) -> tuple[ParamInterval, ...]:
     """Return the intervals of a region, with those ends of the whole line that are given."""
@@ -452,7 +452,7 @@ def _at_ends(
     return joined_pieces(pieces, line.param.name, at_roots)
 
 
-def _closed_ends(for_all: ForAll) -> list[Chosen]:
+def closed_ends(for_all: ForAll) -> list[Chosen]:
     """Return the ends of the whole interval that are asked about by themselves (see `Line`)."""
     param = for_all.param
     ends = (param.low, param.has_low), (param.high, param.has_high)
@@ -462,7 +462,7 @@ def _closed_ends(for_all: ForAll) -> list[Chosen]:
 
 def text_of_asked(for_all: ForAll, line: Line, asked: Region) -> str:
     """Return the values that are asked about, as the language writes them."""
-    shown = _with_ends(asked, _closed_ends(for_all), line)
+    shown = with_ends(asked, closed_ends(for_all), line)
     return " and ".join(interval.text for interval in shown)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, assert_never
 
 from dpcheck.intervals import ParamEnd, ParamInterval
 from dpcheck.limits import Limit
-from dpcheck.records import dataclass, field
+from dpcheck.records import dataclass, field, replace
 
 if TYPE_CHECKING:
     import sympy
@@ -561,7 +561,7 @@ class AllValues:
     `asked` are the values it is about, with `is_part` some of the parameter's; a claim fails for
     exactly those of `fails_for`, of which `sample` is a simple one (None where all are irrational),
     as a value `shown_at`, and holds for those of `holds_for`. It may fail for more if `is_exact` is
-    false: where some inputs of infinitely many show it. `pieces` are what `compute` asked for;
+    false: where `some` inputs of infinitely many show it. `pieces` are what `compute` asked for;
     `at_cuts` says of irrational ends of all values, beyond which others are asked, what
     expressions are there.
     """
@@ -576,6 +576,14 @@ class AllValues:
     holds_for: tuple[ParamInterval, ...] = ()
     is_part: bool = False
     at_cuts: tuple[tuple[ParamEnd, tuple[tuple[str, str], ...]], ...] = ()
+
+    @property
+    def some(self) -> AllValues:
+        """What is known of a claim that fails for these values on some inputs of infinitely many.
+
+        For others it may fail on other inputs.
+        """
+        return replace(self, is_exact=self.is_exact and not self.holds_for, holds_for=())
 
 
 @dataclass(frozen=True)

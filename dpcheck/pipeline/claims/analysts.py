@@ -102,8 +102,9 @@ def outcome_over_analysts(check: ResolvedCheck, limits: Limits) -> tuple[Outcome
     for one in _steady(check, limits) if _is_refuted_by_one(check.claim) else ():
         outcome, ready = _of_one(one, limits)
         if isinstance(outcome.verdict, Violated):
-            ready = replace(ready, of_analysts=check)
-            return replace(outcome, beside=(*outcome.beside, Beside(AGAIN))), ready
+            ready, known = replace(ready, of_analysts=check), outcome.all_values
+            some = None if known is None else known.some
+            return replace(outcome, beside=(*outcome.beside, Beside(AGAIN)), all_values=some), ready
     if check.for_all is not None:
         raise LimitReached(open_queries.UNBOUNDED)
     is_one_run = sum(part.times for part in check.parts) <= 1

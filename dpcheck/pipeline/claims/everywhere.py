@@ -19,7 +19,7 @@ from dpcheck.align.neighbors import Unreadable, differences
 from dpcheck.align.obstacles import obstacle_of
 from dpcheck.align.prices import bound_of, rates_of
 from dpcheck.align.windows import Row, Size, forgets_noise, longer, round_of, window
-from dpcheck.check.all_values.decide import violated_within
+from dpcheck.check.all_values.decide import closed_ends, violated_within, with_ends
 from dpcheck.check.all_values.piecewise import of_one_value, value_of_pieces
 from dpcheck.check.quantities.privacy import false_comparison
 from dpcheck.check.quantities.seen_pairs import complete_evidence, endless_prefixes, seen_pairs
@@ -29,7 +29,6 @@ from dpcheck.check.values.event_text import going_on
 from dpcheck.check.values.measures import ClaimRejected
 from dpcheck.check.values.verdicts import (
     OPPOSITE,
-    AllValues,
     Amount,
     Beside,
     Comparison,
@@ -57,7 +56,7 @@ from dpcheck.exact import (
     subtract,
 )
 from dpcheck.exact.line import Line, line_of
-from dpcheck.exact.roots import Region, everywhere, joined
+from dpcheck.exact.roots import Region, complement, everywhere, joined
 from dpcheck.explore import MistakesFound
 from dpcheck.explore.values.mistakes import spoken
 from dpcheck.limits import Limit, LimitReached, Limits
@@ -318,11 +317,7 @@ class _Search:
                     outcome = self.decided(seen.size, _with_comparison(claim, half)).outcome
                 if half in ("<=", "<") and isinstance(outcome.verdict, Violated):
                     assert half in left, "an alignment and a window contradict each other"
-                    at = outcome.all_values
-                    is_all = at is not None and at.is_exact and not at.holds_for
-                    is_all = is_all or self.fails_for_no_more(at, comparison, epsilon)
-                    known = None if at is None else replace(at, is_exact=is_all)
-                    return replace(outcome, all_values=known)
+                    return self.violated_on_window(outcome, comparison, epsilon)
                 if half in (">=", ">") and isinstance(outcome.verdict, Holds):
                     left.discard(half)
             if not left:
@@ -368,20 +363,28 @@ class _Search:
         why = false_comparison("epsilon", claim, high, relation)
         return self.proved(Violated(why)) if is_wrong else None
 
-    def fails_for_no_more(
-        self, known: AllValues | None, comparison: Comparison, epsilon: Budget | None
-    ) -> bool:
-        """Return whether a claim fails for no more values than a window shows.
+    def violated_on_window(
+        self, outcome: Outcome, comparison: Comparison, epsilon: Budget | None
+    ) -> Outcome:
+        """Return the outcome on a window, where that says for which values a claim fails.
 
-        A claim `epsilon <= b` may fail only where what is proved is above b.
+        For others it may fail on wider windows, unless `epsilon <= b` is proved for them.
         """
-        is_bound = comparison in ("<=", "<") and known is not None and known.is_exact
-        if not is_bound or self.most is None or self.for_all is None:
-            return False
-        line, region = _where_false(
-            self.most, comparison, epsilon, self.for_all, self.proof.weights
-        )
-        return known is not None and tuple(line.intervals(region)) == known.fails_for
+        known = outcome.all_values
+        if known is None or self.for_all is None:
+            return outcome
+        if self.most is None or comparison not in ("<=", "<"):
+            return replace(outcome, all_values=known.some)
+        false = self.most, comparison, epsilon, self.for_all
+        line, region = _where_false(*false, self.proof.weights)
+        ends = closed_ends(self.for_all)  # of which `_where_false` tells nothing of `<`
+        if known.is_exact and (comparison == "<=" or not ends):
+            n_inside = len(line.intervals(region))
+            ends = [end for end in ends if len(with_ends(region, [end], line)) == n_inside]
+            if with_ends(region, ends, line) == known.fails_for:
+                return outcome
+        proved = line.intervals(joined(and_, [self.for_all.asked(line), complement(region)]))
+        return replace(outcome, all_values=replace(known.some, holds_for=tuple(proved)))
 
     def decided(self, size: Size, claim: claims.Claim) -> Seen:
         """Return what a window says of a claim; a size that is too much leaves it open."""
