@@ -84,9 +84,11 @@ class Explored:
 
         shown = claims.with_less_told(self.shown, self.table, keeps_far=keeps_far)
         _, first, kind = np.unique(shown, return_index=True, return_inverse=True)
+        observation, is_seen = chain.observation.copy(), chain.observation >= 0
+        observation[is_seen] = first[kind][observation[is_seen]]
         told = replace(
             chain,
-            observation=np.where(chain.observation < 0, -1, first[kind][chain.observation]),
+            observation=observation,
             observation_text=lambda code: shown_text(self.table.value(int(shown[code]))),
             shows_several=lambda code: stands_for_several(self.table.value(int(shown[code]))),
         )

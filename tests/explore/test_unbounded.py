@@ -969,6 +969,21 @@ def test_expected_values_compute_with_shown_numbers(value, expected):
     assert check_text(PAIR + claim)["ok"]
 
 
+def test_a_violated_claim_is_explained_where_nothing_is_output():
+    text = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  z ~ geometric(x, 1/2) unbounded
+  if z > z { output z }
+}
+check m: P>0 [ F output = 1 ]
+"""
+    report = check_text(text)
+    assert verdicts(report) == ["violated"]
+    assert not report.get("errors")
+
+
 @pytest.mark.parametrize(("low", "high"), [(100, 140), (50, 300), (-300, -60)])
 def test_expected_values_of_numbers_in_cells_are_their_sums(low, high):
     value = f"if output[2] in {low}..{high} then output[2]^2 - 3 * output[2] else 0"
