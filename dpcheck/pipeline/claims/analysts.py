@@ -44,8 +44,9 @@ from dpcheck.check.values.verdicts import (
 )
 from dpcheck.diagnostics.claims import SeveralStates
 from dpcheck.exact import Number, Param, compare
-from dpcheck.explore import Explored, explore, labelled, open_queries
+from dpcheck.explore import Explored, open_queries
 from dpcheck.explore.explored import at_end
+from dpcheck.explore.tails.tails import WindowTooSmall
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic import formulas as f
 from dpcheck.logic.claims import (
@@ -61,7 +62,7 @@ from dpcheck.logic.claims import (
     TightEpsilon,
 )
 from dpcheck.logic.formula_text import formula_text
-from dpcheck.model.atoms import AtEnd, AtomMeaning
+from dpcheck.model.atoms import AtEnd
 from dpcheck.model.fixed_queries import (
     MOST_LENGTHS,
     adaptive,
@@ -265,16 +266,20 @@ def _between(
     check: ResolvedCheck, quantity: PathProbability | Expectation, given: Mechanism, limits: Limits
 ) -> Outcome:
     """Return the outcome of a claim about a probability or a mean, by bounds over all analysts."""
-    explored, truths, selected = _bounded(check, given, limits)
-    name, is_one = truths.chain.state_text, isinstance(check.claim, QuantityValue | QuantityClaim)
-    if is_one and len(selected) > len(truths.initial_alike(int(selected[0]))):
-        names = tuple(map(name, selected.tolist()))
-        word = "P=?" if isinstance(quantity, PathProbability) else "E=?"
-        raise ClaimRejected(SeveralStates(quantity.span, names, word))
-    if isinstance(quantity, PathProbability):
-        found = truths.bounds(quantity.path, selected)
-    else:
-        found = _means(quantity, check.atoms[quantity.key], explored, selected, truths)
+    explorations, check = Explorations(), replace(check, target=given)
+    while True:
+        explored, truths, selected = _bounded(check, explorations, limits)
+        name = truths.chain.state_text
+        is_one = isinstance(check.claim, QuantityValue | QuantityClaim)
+        if is_one and len(selected) > len(truths.initial_alike(int(selected[0]))):
+            names = tuple(map(name, selected.tolist()))
+            word = "P=?" if isinstance(quantity, PathProbability) else "E=?"
+            raise ClaimRejected(SeveralStates(quantity.span, names, word))
+        try:
+            found = _bounds(quantity, check, explored, truths, selected)
+            break
+        except WindowTooSmall as small:  # as what shown numbers are at the ends of runs is read
+            explorations.widen(check, small.window)
     low, high = hull(found)
     text, told = quantity_text(quantity), Phrase.of("it is ", between_amount(low, high), OVER_ALL)
     coverage = _coverage(truths, selected)
@@ -297,14 +302,17 @@ def _between(
     return Outcome(Undecided(BETWEEN, told, bounds), coverage)
 
 
-def _means(
-    quantity: Expectation,
-    meaning: AtomMeaning,
+def _bounds(
+    quantity: PathProbability | Expectation,
+    check: ResolvedCheck,
     explored: Explored,
-    selected: IntArray,
     truths: TruthsOverAnalysts,
+    selected: IntArray,
 ) -> list[tuple[Number, Number]]:
-    """Return bounds of a mean from selected[n_selected]."""
+    """Return bounds of a probability, or of a mean, from selected[n_selected]."""
+    if isinstance(quantity, PathProbability):
+        return truths.bounds(quantity.path, selected)
+    meaning = check.atoms[quantity.key]
     assert isinstance(meaning, AtEnd), "the end of a run determines it"
     known = meaning.positions, meaning.reads_last, meaning.degree
     end = EndValue(*known, at_end(explored, meaning))
@@ -325,7 +333,7 @@ def _of_formula(
     check: ResolvedCheck, formula: f.StateFormula, given: Mechanism, limits: Limits
 ) -> Outcome:
     """Return the outcome of a state formula, by bounds of probabilities."""
-    _, truths, selected = _bounded(check, given, limits)
+    _, truths, selected = _bounded(replace(check, target=given), Explorations(), limits)
     coverage = _coverage(truths, selected)
     try:
         failing = selected[~truths.at(formula, selected)]
@@ -344,16 +352,11 @@ def _of_formula(
 
 
 def _bounded(
-    check: ResolvedCheck, given: Mechanism, limits: Limits
+    check: ResolvedCheck, explorations: Explorations, limits: Limits
 ) -> tuple[Explored, TruthsOverAnalysts, IntArray]:
     """Return the chain with bounds over all analysts, and the states of the claim, [n_selected]."""
-    explored = explore(
-        given,
-        kept_inputs=frozenset(check.kept_inputs),
-        later_neighbors=check.needs_later_neighbors,
-        limits=limits,
-    )
-    truths = TruthsOverAnalysts(labelled(explored, check.atoms), limits)
+    explored, chain = explorations.labelled(check, limits)
+    truths = TruthsOverAnalysts(chain, limits)
     return explored, truths, selected_states(truths, check.at)
 
 
