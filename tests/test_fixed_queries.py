@@ -392,6 +392,55 @@ check m: P<=4/5 [ X output = x ] | P>=4/5 [ X output = x ]
 # --- histories of any length ---------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("rounds", "kind", "run"),
+    [
+        ("while true", "fixed", "input x = 0; then output go; then c ~ 1"),
+        ("while true", "", "input x = 0; then output go; then c ~ 1"),
+        ("for i in 1..2", "fixed", "input x = 0, c = [1, 0]; then output go"),
+    ],
+)
+def test_a_mistake_on_a_run_names_the_choices_of_its_analyst(rounds, kind, run):
+    text = f"""
+mechanism m {{
+  input x in 0..1
+  adjacent all
+  output go
+  {rounds} {{
+    query c in {{0, 1}} {kind}
+    y ~ bernoulli(1/2 + c)
+    output y
+  }}
+}}
+check m: dp(ln 2)
+"""
+    (error,) = check_text(text)["errors"]
+    assert error["notes"] == [f"on the run: {run}"]
+
+
+def test_of_all_analysts_numbers_without_bounds_are_compared_far_out():
+    """9 and 12 are outside of the window that the program needs."""
+    text = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  b := true
+  while b {
+    query c in {0, 1} fixed
+    z ~ geometric(x * c, 1/2) unbounded
+    output z
+    b ~ bernoulli(1/2)
+  }
+}
+check m: P<=1/768 [ X output > 9 ]
+check m: D{ln 2} [ X output > 9 ]
+check m: E<=(12 + 1/3072) [ max(output(1), 12) ]
+check m: E<=12 [ max(output(1), 12) ]
+"""
+    found = check_text(text)["results"]
+    assert [each["verdict"] for each in found] == ["holds", "holds", "holds", "violated"]
+
+
 def test_of_a_parameter_one_of_infinitely_many_analysts_shows_some_values():
     """Who asks 1 and then 2 learns more, so that dp(ln 2) fails for p > 1/6, delta for p > 1/8."""
     text = """

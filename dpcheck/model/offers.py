@@ -52,6 +52,11 @@ def choice_of(value: Value) -> tuple[Offer, Value] | None:
     return None
 
 
+def is_choice(value: Value) -> bool:
+    """Return whether a value shown is a choice of an analyst, no output."""
+    return fixed_choice(value) is not None or choice_of(value) is not None
+
+
 def shown_text(value: Value) -> str:
     """Return the text of what a state shows.
 

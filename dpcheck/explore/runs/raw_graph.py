@@ -34,6 +34,7 @@ from dpcheck.explore.values.mistakes import mistake_of, spoken
 from dpcheck.explore.values.state_table import StateTable
 from dpcheck.limits import Limits
 from dpcheck.model.evaluation import Fault
+from dpcheck.model.offers import is_choice
 from dpcheck.model.program import Mechanism, Sample
 from dpcheck.model.values import value_text
 from dpcheck.records import dataclass, replace
@@ -332,11 +333,12 @@ class RawStates:
                 node = self.flow.nodes[cut[1]]
                 assert isinstance(node, Sample), "samples are cut points of their own"
                 if "~" not in node.target:  # what `wide` draws beside it is no `~` of the program
-                    value = value_text(self.table.value(drawn))
-                    steps.append(f"{spoken(node.target)} ~ {value}")
+                    result = value_text(self.table.value(drawn))
+                    steps.append(f"{spoken(node.target)} ~ {result}")
             elif cut[0] == "shown":
-                shown = int(self.tables[cut].states.column(0)[k])
-                steps.append(f"output {value_text(self.table.value(shown))}")
+                value = self.table.value(int(self.tables[cut].states.column(0)[k]))
+                if not is_choice(value):  # which was drawn just before
+                    steps.append(f"output {value_text(value)}")
             state, drawn = int(parents[state]), int(parent_drawn[state])
         steps.reverse()
         if len(steps) > MAX_RUN_STEPS:
