@@ -1668,7 +1668,11 @@ LOOPS = {
     "while y <= t { y ~ geometric(0, 1/4) unbounded }  output x": False,
     "while y <= t { output below  y ~ geometric(0, 1/4) unbounded }": False,
     "while y > t { t := y  y ~ geometric(0, 1/4) unbounded  output above }": False,
+    "while y < 0 { y ~ geometric(x, 1/4) unbounded  t := max(t, y) }  output y > t": False,
+    "while true { y ~ geometric(x, 1/4) unbounded  if y > t { t := y }  output y = t }": False,
     "c := 0  while c < 30 { y ~ geometric(x, 1/4) unbounded  output y > t  c := c + 1 }": True,
+    "while true { t ~ geometric(x, 1/2) unbounded  for i in 1..20 {"
+    "  y ~ geometric(x, 1/4) unbounded  output y > t } }": True,
     "for i in 1..30 { y ~ geometric(x, 1/4) unbounded  if y > t { output i  stop } }": True,
     "while y <= t { t ~ geometric(0, 1/2) unbounded  y ~ geometric(x, 1/2) unbounded }": True,
     "b := true  while b { b ~ bernoulli(1/2)  t := t + 1 }  output t > y": False,

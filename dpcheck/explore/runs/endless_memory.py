@@ -18,7 +18,7 @@ from dpcheck.explore.values.mistakes import spoken
 FIRST_LOOK = 64
 """So many tail states before runs are looked at, and then whenever there are twice as many."""
 
-MOST_RETURNS = 16
+MOST_RETURNS = 6
 """A loop that ends by a counter, or is written out, comes back with equal values never or once."""
 
 Memory = tuple[object, ...]
