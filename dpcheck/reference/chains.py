@@ -67,7 +67,7 @@ class Chain(Model):
                 case ("init", references):
                     self.initial += [s for each in references for s in self.meant(each, env)]
                 case ("observe", references):
-                    for each, state in ((r, s) for r in references for s in self.meant(r, env)):
+                    for each, state in ((r, s) for r in references for s in self.shown(r, env)):
                         label = parts_of(each)[0]
                         seen = self.text_of(state) if label == state[0] else as_text(Sym(label))
                         self.observed.setdefault(state, {})[seen] = None
@@ -75,14 +75,30 @@ class Chain(Model):
     # --- what the text declares ------------------------------------------------------------
 
     def meant(self, reference: Tree, env: Env) -> list[Member]:
-        """Return the states that a reference names: one, a family, or all with a label."""
+        """Return the states that a reference names, one or a family, whoever has it as a label."""
         name, indices = parts_of(reference)
         if not indices:
-            return [s for s, labels in self.states.items() if name in labels]
+            return [state for state in self.states if state[0] == name]
         state = (name, tuple(self.value(index, env) for index in indices))
         if state not in self.states:
             raise WrongProgram(f"there is no state {self.text_of(state)}")
         return [state]
+
+    def shown(self, reference: Tree, env: Env) -> list[Member]:
+        """Return the states that are seen by a reference: one, or all with a label."""
+        name, indices = parts_of(reference)
+        if indices:
+            return self.meant(reference, env)
+        return [state for state, labels in self.states.items() if name in labels]
+
+    def picked(self, condition: Tree) -> Member | None:
+        """Return the state that is named after `at`; of a condition none."""
+        match condition:
+            case ("name" | "quoted", name) if (name, ()) in self.states:
+                return name, ()
+            case ("index", ("name" | "quoted", name), _) if name in self.labels:
+                return self.meant(condition, self.parameters)[0]
+        return None
 
     def _drawn(self, branch: Tree, env: Env) -> list[tuple[Member, Number]]:
         """Return the states of a branch `weight: target`, or `v ~ distribution: target`."""

@@ -45,17 +45,25 @@ class Question:
         """Select of all points, or of these, those where a condition holds."""
         self.runs, self.model, self.is_sample = runs, runs[0], False
         self.chances: list[tuple[Number, Point]] = []
-        self.selected = self.where(at, self.model.points if points is None else points)
+        self.selected = self.where(at, points)
         self.n_points = len(self.selected)
         self.pairs: list[tuple[Point, Point]] = []
 
-    def where(self, condition: Tree, points: list[Point]) -> list[Point]:
-        """Return the points where a condition holds; a chain's `at` may name other states."""
-        if condition is None:
-            return points
-        if isinstance(self.model, Chain) and condition[0] in ("name", "quoted", "index"):
-            return list(self.model.meant(condition, self.model.parameters))
-        return [point for point in points if self.truth(condition, point)]
+    def where(self, condition: Tree, among: list[Point] | None) -> list[Point]:
+        """Return the points where a condition holds, of all or these; a state's name picks it."""
+        picked = self.model.picked(condition) if isinstance(self.model, Chain) else None
+        if picked is not None:
+            points, condition = [picked], None
+        elif among is None or isinstance(self.model, Chain):
+            points = self.model.points
+        else:
+            points = among
+        return [
+            point
+            for point in points
+            if (among is None or point in among)
+            and (condition is None or self.truth(condition, point))
+        ]
 
     def pair_all(self) -> None:
         """Find the neighbors of all points."""

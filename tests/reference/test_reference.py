@@ -553,3 +553,50 @@ def test_what_the_command_line_defined_is_said(tmp_path, monkeypatch, capsys):
     assert run(["replay", str(witness)]) == 0
     said = json.loads(witness.read_text("utf-8"))["value"]
     assert f"dp(0) with k=3, {said} is violated by the text of m.dpm" in capsys.readouterr().out
+
+
+CHAIN_OF_NAMES = """chain c {
+  state z : s1
+  state s0
+  state s1
+  state y : a
+  state n : b
+  s0 -> 1: y
+  s1 -> 1/2: y + 1/2: n
+  z -> 1: n
+  adjacent s0 ~ s1
+  INIT
+  observe a, b
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "claim", ["delta(0) = 1/2", "dp(ln 2)", "at s1: P=1/2 [ X a ]", "at s1: P=1 [ s1 ]"]
+)
+@pytest.mark.parametrize("init", [""])
+def test_the_name_of_a_state_is_that_state_where_others_have_it_as_a_label(
+    claim, init, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    at = claim if claim.startswith("at") else f": {claim}"
+    text = CHAIN_OF_NAMES.replace("INIT", init) + f"check c {at}\n"
+    agrees_and_is_derived_again(text, capsys)
+
+
+def test_a_label_after_at_picks_initial_states(tmp_path):
+    text = CHAIN_OF_NAMES.replace("INIT", "init s0")
+    (tmp_path / "m.dpm").write_text(text, "utf-8")
+    loaded = load(tmp_path / "m.dpm", tmp_path)
+    assert answer(loaded, "c", "a", "P=0 [ X a ]").covered.startswith("all 0 inputs")
+
+
+def agrees_and_is_derived_again(text, capsys):
+    """Check a text with second opinions, and replay the witnesses of its violations."""
+    Path("m.dpm").write_text(text, "utf-8")
+    code = run(["check", "m.dpm", "--second-opinion", "--witness", "w"])
+    told, errors = capsys.readouterr()
+    assert code in (0, 1), told + errors
+    assert told.count("second opinion  agrees") == text.count("check")
+    files = [file for file in Path("w").iterdir() if '"says":"violated"' in file.read_text("utf-8")]
+    assert run(["replay", *map(str, files)]) == 0 if files else code == 0, capsys.readouterr()
