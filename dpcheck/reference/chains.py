@@ -128,6 +128,12 @@ class Chain(Model):
         wanted = self.initial or frozenset().union(*self.related)
         return [s for s in self.states if s in wanted]
 
+    @cached_property
+    def ends(self) -> list[Point]:
+        """Return the initial states, and those that have a neighbor."""
+        wanted = frozenset(self.initial).union(*self.related)
+        return [s for s in self.states if s in wanted]
+
     def are_neighbors(self, s: Point, t: Point) -> bool:
         """Return whether two states are neighbors."""
         return frozenset((s, t)) in self.related

@@ -67,14 +67,14 @@ class Question:
 
     def pair_all(self) -> None:
         """Find the neighbors of all points."""
-        if len(self.model.points) ** 2 > STEPS:
+        if len(self.model.ends) ** 2 > STEPS:
             raise TooLong("pairs of inputs are too many")
         selected = set(self.selected)
         self.pairs = [pair for pair in self.model.pairs if not selected.isdisjoint(pair)]
 
     def sample(self, texts: Sequence[str], seed: int) -> None:
         """Keep the points that are named, and some others, with few neighbors of each."""
-        drawn, everything, near = random.Random(seed), self.model.points, self.model.are_neighbors
+        drawn, everything, near = random.Random(seed), self.model.ends, self.model.are_neighbors
         self.is_sample = True
         ends = [point for point in everything if self.model.text_of(point) in texts]
         chosen = [point for point in self.selected if point in ends]

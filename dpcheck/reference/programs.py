@@ -136,7 +136,10 @@ class Mechanism(runs.Model):
         if clause == (("name", "all"),):
             return True
         if all(tree[0] == "tuple" for tree in clause):
-            return (*s, *t) in [evaluate(tree, self.parameters, self.scope) for tree in clause]
+            pairs = [evaluate(tree, self.parameters, self.scope) for tree in clause]
+            kinds = [part[0] for part in self.inputs] * 2  # s and t agree on public inputs
+            private = [v for kind, v in zip(kinds, (*s, *t), strict=True) if kind == "input"]
+            return tuple(private) in pairs
         primed = {f"{name}'": value for name, value in zip(self.names, t, strict=False)}
         return holds(clause[0], {**self.env(s), **primed}, self.scope)
 

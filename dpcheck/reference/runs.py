@@ -137,10 +137,15 @@ class Model:
         self._weights: dict[Node, tuple[list[Node], list[float]]] = {}
         self._chances: dict[Any, Number] = {}
 
+    @property
+    def ends(self) -> list[Point]:
+        """The points, and others that are neighbors, of which claims ask as such only."""
+        return self.points
+
     @cached_property
     def pairs(self) -> list[tuple[Point, Point]]:
-        """The neighbors among all points."""
-        return [pair for pair in combinations(self.points, 2) if self.are_neighbors(*pair)]
+        """All neighbors."""
+        return [pair for pair in combinations(self.ends, 2) if self.are_neighbors(*pair)]
 
     def value(self, tree: Tree, env: Env) -> Value:
         """Return the value of an expression."""

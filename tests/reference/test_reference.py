@@ -574,13 +574,37 @@ CHAIN_OF_NAMES = """chain c {
 @pytest.mark.parametrize(
     "claim", ["delta(0) = 1/2", "dp(ln 2)", "at s1: P=1/2 [ X a ]", "at s1: P=1 [ s1 ]"]
 )
-@pytest.mark.parametrize("init", [""])
+@pytest.mark.parametrize("init", ["", "init s1", "init s0, z"])
 def test_the_name_of_a_state_is_that_state_where_others_have_it_as_a_label(
     claim, init, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
     at = claim if claim.startswith("at") else f": {claim}"
     text = CHAIN_OF_NAMES.replace("INIT", init) + f"check c {at}\n"
+    agrees_and_is_derived_again(text, capsys)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        """chain c { state s0  state s1  state y : a  s0 -> 1: y
+        adjacent s0 ~ s1  init s0  observe a }
+        check c: dp(ln 3)
+        check c: D{ln 3} [ X a ]
+        check c: epsilon = inf
+        check c at s1: delta(0) = 1
+        check c at s1: D{0, 1/2} [ X a ]""",
+        """mechanism m { public s[1..2] in 0..1  input x in 0..2  public t in 0..1
+        adjacent (0, 1), (2, 1)  output (if x = t then s[1] else 2) }
+        check m: epsilon = inf
+        check m: dp(ln 3)
+        check m: D{ln 3} [ X output = 2 ]""",
+    ],
+)
+def test_neighbors_are_initial_or_not_and_agree_on_what_is_public(
+    text, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
     agrees_and_is_derived_again(text, capsys)
 
 
