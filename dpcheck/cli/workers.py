@@ -444,7 +444,7 @@ class _Pickler(pickle.Pickler):
 
     def persistent_id(self, value: object) -> object:
         """Return what stands for a text, None for all else."""
-        if not isinstance(value, SourceText):
+        if type(value) is not SourceText:  # one that is made of a table is told in full each time
             return None
         if value in self._sources:
             return self._sources[value]

@@ -6,7 +6,7 @@ import pytest
 
 import dpcheck
 from dpcheck import mechanisms
-from tests.checking import check_files, error_codes
+from tests.checking import called, check_files, error_codes
 
 CSV = "row,pos,Y,3/4\nrow,pos,N,1/4\nrow,neg,Y,1/4\nrow,neg,N,3/4\npair,pos,neg\n"
 JSON = (
@@ -96,6 +96,60 @@ def test_a_mistake_in_a_table_stands_at_the_users_own_line(name, text, line, sai
     (error,) = [each for each in report["errors"] if each["code"] == "DP706"]
     assert (error["line"], error["file"].endswith(name)) == (line, True)
     assert said in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "place", "code"),
+    [
+        ("t.json", '{"rows":{"a":{"Y":"foo"}},"pairs":[]}', (1, 20, "foo"), "DP301"),
+        (
+            "t.json",
+            '{"pairs":[],"c":[{"Y\\"":""}],"rows":{"a":\n{"Y":NaN}}}',
+            (2, 6, "NaN"),
+            "DP301",
+        ),
+        (
+            "t.json",
+            '{"rows":{"a":{"Y":1/0}},"pairs":[]}'.replace("1/0", '"1/0"'),
+            (1, 20, "1/0"),
+            "DP207",
+        ),
+        ("t.json", '{"rows":{"a":{"Y":"ln 2"}},"pairs":[]}', (1, 20, "ln 2"), "DP401"),
+        ("t.json", '{"rows":{"a":{"Y":"2^(10^10)"}},"pairs":[]}', (1, 20, "2^(10^10)"), "DP208"),
+        ("t.json", '{"rows":{"a":{"Y":1e999999999}},"pairs":[]}', (1, 19, "1e999999999"), "DP706"),
+        ("t.csv", "row,a,Y,1/3\nrow,a,N,1/0\npair,a,a\n", (2, 9, "1/0"), "DP207"),
+        ("t.csv", "row,a,Y,1/3\nrow,a,N, 1/3*1\npair,a,a\n", (1, 5, "a,Y,1/3"), "DP203"),
+        ("t.csv", 'row,a,Y,1/3\nrow,a,"N","ln 2"\npair,a,a\n', (2, 12, "ln 2"), "DP401"),
+    ],
+)
+def test_what_is_wrong_with_an_expression_in_a_table_is_shown_there(
+    name, text, place, code, tmp_path
+):
+    """Out of a worker, too: there, and in the table, are lines of the text that the user has."""
+    (tmp_path / "m.dpm").write_text(f'import "{name}"\ncheck t: epsilon = 0\n', "utf-8")
+    (tmp_path / name).write_text(text, "utf-8")
+    line, column, marked = place
+    told = called("check", "m.dpm", cwd=tmp_path).stderr
+    assert f" --> {name}:{line}:" in told
+    assert f"{line} | {text.splitlines()[line - 1]}\n" in told
+    report = check_files({"m.dpm": f'import "{name}"\ncheck t: epsilon = 0\n', name: text}, "m.dpm")
+    (error,) = [each for each in report["errors"] if each["code"] == code]
+    assert (error["line"], error["column"]) == (line, column)
+    assert text.splitlines()[line - 1][column - 1 :].startswith(marked)
+
+
+def test_lines_of_a_run_through_a_table_are_those_of_the_table(tmp_path):
+    (tmp_path / "m.dpm").write_text('import "t.csv"\ncheck t: epsilon = 0\n', "utf-8")
+    (tmp_path / "t.csv").write_text("row,a,Y,1/3\nrow,b,Y,1\nrow,a,N,2/3\npair,a,b\n", "utf-8")
+    told = called("check", "m.dpm", cwd=tmp_path).stdout
+    assert 'from "a", "b" · adjacent "a" ~ "b"' in told
+    assert "                        1  N         2/3\n" in told
+
+
+def test_counts_that_are_all_zero_have_no_distribution():
+    files = {"m.dpm": 'import "t.csv"', "t.csv": "row,a,Y,0\nrow,a,N,0\nnormalized\npair,a,a\n"}
+    (error, _) = check_files(files, "m.dpm")["errors"]
+    assert "sums to 0: no output has a weight above 0" in error["message"]
 
 
 def test_a_table_outside_of_the_root_is_not_read():
