@@ -95,6 +95,16 @@ def test_answers_are_kept_and_a_longer_sweep_asks_only_for_the_rest(model, monke
     assert "alpha = 1/4: the process" in capsys.readouterr().out
 
 
+def test_a_reason_that_a_unit_has_twice_is_told_once(model, capsys):
+    (model / "s.dpm").write_text("import std.survey\n")
+    call = ["sweep", "s.dpm", "--target", "survey", "--compute", "epsilon", "-o", "found.csv"]
+    assert run([*call, "--set", "truth=2"]) == 2
+    reason = "error[DP205]: the weight -1 is negative"
+    assert f"\ntruth = 2: {reason}\n" in capsys.readouterr().out
+    (_, row) = csv.reader((model / "found.csv").read_text().splitlines())
+    assert row[-1] == reason
+
+
 def test_a_file_that_is_not_a_sweeps_is_left_as_it_is(model, capsys):
     call = ["sweep", "count.dpm", "--target", "count", "--set", "alpha=1/2", "-o", "found.json"]
     (model / "found.json.units").write_text("mine\n")

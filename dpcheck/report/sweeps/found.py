@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
@@ -110,8 +110,12 @@ def _amount(value: Mapping[str, Any]) -> Amount:
     return Amount(exact or "", value["decimal"], value.get("exp"), enclosure)
 
 
-def failures(sweep: Sweep) -> Iterator[tuple[str, str]]:
-    """Yield the units that came to no full answer, with the reasons."""
+def failures(sweep: Sweep) -> Iterable[tuple[str, str]]:
+    """Return the units that came to no full answer, with the reasons, each once."""
+    return dict.fromkeys(_every_failure(sweep))
+
+
+def _every_failure(sweep: Sweep) -> Iterator[tuple[str, str]]:
     for row in sweep.rows:
         at = _place(sweep, row)
         if row.result is None:
