@@ -128,6 +128,17 @@ def test_a_file_that_imports_itself_is_a_circle(folder):
     assert closure.mistakes[0].cycle == ("self.dpm", "self.dpm")
 
 
+def test_no_file_is_said_to_mean_itself_by_an_import(tmp_path):
+    (tmp_path / "d.dpm").write_text('import "nope.dpm"')
+    (path,), _ = model_paths([str(tmp_path / "d.dpm")])
+    (found,) = Library().closure(path).mistakes
+    assert isinstance(found, ImportNotFound)
+    assert found.similar is None
+    (tmp_path / "nop.dpm").touch()
+    (found,) = Library().closure(path).mistakes
+    assert found.similar == "nop.dpm"
+
+
 def test_two_ways_to_one_file_are_no_circle(folder):
     (folder / "base.dpm").write_text("const base = 1\n", "utf-8")
     (folder / "left.dpm").write_text('import "base.dpm"\n', "utf-8")

@@ -144,13 +144,13 @@ def is_hidden(real: Path, start: Path) -> bool:
     return any(part.startswith(".") for part in real.relative_to(shared).parts)
 
 
-def similar_path(path: Path) -> str | None:
-    """Return a path beside `path` whose name looks like its name."""
+def similar_path(path: Path, but: Path | None = None) -> str | None:
+    """Return a path beside `path` whose name looks like its name, none of a certain file."""
     try:
-        names = [entry.name for entry in path.parent.iterdir() if not entry.name.startswith(".")]
+        beside = [entry for entry in path.parent.iterdir() if not entry.name.startswith(".")]
     except OSError:
         return None
-    close = similar(path.name, names)
+    close = similar(path.name, [entry.name for entry in beside if entry != but])
     return None if close is None else str(path.parent / close)
 
 

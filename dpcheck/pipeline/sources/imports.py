@@ -297,7 +297,7 @@ def _imported_path(importer: ModelPath, item: Import) -> ModelPath | Mistake:
 
 def _similar_import(importer: ModelPath, path: str) -> str | None:
     """Return a path as it would be written in the import, to a file with a similar name."""
-    close = similar_path(importer.real.parent / path)
+    close = similar_path(importer.real.parent / path, but=importer.real)
     if close is None or not Path(close).resolve().is_relative_to(importer.root):
         return None
     return Path(os.path.relpath(close, importer.real.parent)).as_posix()
