@@ -205,9 +205,11 @@ def _scheme(
     questions = (*(f"compute {q}" for q in computes), *(f"check {q}" for q in asked.checks))
     read = " ".join((target, *computes, *asked.checks))
     known = tuple(dict.fromkeys((*parameters, *constants)))
+    targets = [i.name.name for i in items if isinstance(i, surface.Mechanism | surface.Chain)]
+    is_unknown = asked.target.isidentifier() and asked.target not in targets  # as questions tell
     mistakes = tuple(
         commands.NothingReadsSet(None, name, asked.target, similar(name, known), known)
-        for name in names
+        for name in (() if is_unknown else names)
         if name not in constants and not re.search(rf"\b{re.escape(name)}\b", read)
     )
     as_constants = frozenset(constants) - frozenset(given)

@@ -105,6 +105,15 @@ def test_a_reason_that_a_unit_has_twice_is_told_once(model, capsys):
     assert row[-1] == reason
 
 
+def test_a_target_that_is_not_there_is_said_to_be_none(model, capsys):
+    call = ["sweep", "count.dpm", "--target", "cuont", "--set", "alpha=1/2"]
+    assert run(call) == 2
+    told = capsys.readouterr().err
+    assert "there is no mechanism or chain `cuont`" in told
+    assert "did you mean `count`?" in told
+    assert "reads" not in told
+
+
 def test_a_file_that_is_not_a_sweeps_is_left_as_it_is(model, capsys):
     call = ["sweep", "count.dpm", "--target", "count", "--set", "alpha=1/2", "-o", "found.json"]
     (model / "found.json.units").write_text("mine\n")
