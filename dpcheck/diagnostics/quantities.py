@@ -70,9 +70,13 @@ Right: check survey: renyi(2) < epsilon
 
 
 class ArrangementUsage(Mistake, code="DP622"):
-    """`compose`, `group` or `subsample` with arguments that do not fit."""
+    """`compose`, `group` or `subsample` with arguments that do not fit.
+
+    `value` is that of a number that is none of the numbers it may be.
+    """
 
     word: str
+    value: str = ""
 
     explanation = """\
 `compose(m, 3)` is three independent runs of m on the same input, `compose(m1, m2)` a run of each;
@@ -87,6 +91,11 @@ Right: check compose(survey, 2): dp(ln 9)
 
     @property
     def title(self) -> str:
+        what = {"group": "distance", "compose": "number of runs"}.get(self.word)
+        if self.value and what:
+            return f"{self.value} is no {what}: that is an integer of at least 1"
+        if self.value:
+            return f"{self.value} is no probability: that is a rational number from 0 to 1"
         if self.word == "group":
             return "`group` is written `group(target, distance)`"
         if self.word == "subsample":

@@ -23,6 +23,7 @@ from dpcheck.logic import claims
 from dpcheck.logic.formulas import Truth
 from dpcheck.model import surface
 from dpcheck.model.program import ExplicitChain, Mechanism, Part
+from dpcheck.model.values import value_text
 from dpcheck.records import dataclass
 from dpcheck.resolve.claims.formulas import Reader
 from dpcheck.resolve.expressions.expressions import BUILT_IN, constant
@@ -86,8 +87,10 @@ def _subsample(target: surface.Target, scope: Scope) -> Arranged | None:
     match inner, kept:
         case Leaf(), int() | Rational() if not isinstance(kept, bool) and 0 <= kept <= 1:
             return Leaf(inner.target, multiply(inner.kept, kept))
-    usage = ArrangementUsage(target.span, "subsample")
-    scope.report(wrong_value(kept, target.arguments[1].value.span, usage))
+    usage, place = ArrangementUsage(target.span, "subsample"), target.arguments[1].value.span
+    if isinstance(inner, Leaf):
+        usage = ArrangementUsage(place, "subsample", value_text(kept))
+    scope.report(wrong_value(kept, place, usage))
     return None
 
 
@@ -153,7 +156,9 @@ def _count(tree: surface.Expression, word: str, scope: Scope) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        scope.report(wrong_value(value, tree.span, ArrangementUsage(tree.span, word)))
+        scope.report(
+            wrong_value(value, tree.span, ArrangementUsage(tree.span, word, value_text(value)))
+        )
         return None
     return value
 
