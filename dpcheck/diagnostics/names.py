@@ -29,6 +29,7 @@ _NAMES_ELSEWHERE = {
     "integers": "only an `input` or `public` may be any integer; give this a set `lo..hi`",
     "outputs": "only E reads the number of outputs; ask `P=? [ X X !stopped ]`",
     **dict.fromkeys(["infinity", "Infinity", "infty", "oo", "Inf", "INF"], "write `inf`"),
+    "inf": "`inf` stands alone beside a quantity, as in `epsilon < inf`",
     "e": "a power of e is written `exp(x)`",
     "null": "an output that says nothing is a symbol: `output none`",
     "None": "an output that says nothing is a symbol: `output none`",

@@ -44,7 +44,23 @@ def test_a_budget_is_not_compared_with_a_number():
     assert (found.code, found.span.text) == ("DP625", "epsilon = delta(0)")
 
 
+@pytest.mark.parametrize(
+    ("claim", "word"),
+    [
+        ("delta(0) + 1 = 7/6", "delta"),
+        ("2 * delta(0) <= 1", "delta"),
+        ("1 - epsilon > -3", "epsilon"),
+        ("-bayes_vulnerability < 1/(1 + renyi(2))", "bayes_vulnerability"),
+    ],
+)
+def test_a_quantity_one_counts_with_is_known(claim, word):
+    (found,) = resolved(M + f"check m: {claim}").mistakes
+    assert (found.code, found.quantity) == ("DP602", word)
+
+
 def test_words_that_are_written_another_way_are_explained():
+    (found,) = resolved(M + "check m: dp(inf)").mistakes
+    assert found.help == "`inf` stands alone beside a quantity, as in `epsilon < inf`"
     (found,) = resolved(M + "check m: dp(ln2)").mistakes
     assert found.help == "write `ln 2`"
     (found,) = resolved(M + "compute m: leakage").mistakes  # the head of a column of `quantities`

@@ -451,6 +451,10 @@ def _quantity_word(tree: surface.Expression, reader: Reader) -> str | None:
         case surface.Comparison(operands=operands):
             words = (_quantity_word(operand, reader) for operand in operands)
             return next((word for word in words if word is not None), None)
+        case surface.Negative(operand=operand):
+            return _quantity_word(operand, reader)
+        case surface.Arithmetic(left=left, right=right):
+            return _quantity_word(left, reader) or _quantity_word(right, reader)
         case surface.ProbabilityOf():
             return PATH_PROBABILITY.word
         case surface.Expectation():
