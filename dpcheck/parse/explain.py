@@ -415,6 +415,10 @@ _EDITS: tuple[tuple[str, str, str, str, str], ...] = (
     (" ".join(sorted(TEMPORAL)), "LE", "MINUS", "", "a bound of steps is 0, 1, 2, ..."),
     ("", "", "ARROW", "IMPLIES", "write `=>` for implication"),
     (
+        *("", "DOTS", "COLON", ""),
+        "give the range its end, as in `1..n`; endless ranges stand in `for i in 1..` alone",
+    ),
+    (
         *("", "", "COLON", "OPEN_BRACE"),
         "a block stands in braces: `{{ ... }}` in place of the colon",
     ),

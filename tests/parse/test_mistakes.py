@@ -170,3 +170,11 @@ def test_a_mistake_never_spoils_the_next_top_level_line(data):
         if hasattr(item, "name")
     ]
     assert names[-1:] == ["more"]
+
+
+def test_a_range_without_its_end_is_not_taken_for_the_head_of_a_block():
+    text = (
+        "mechanism m { input x[1..2] in 0..1 adjacent forall(i in 1.. : x[i] = x'[i]) output x[1] }"
+    )
+    (found,) = parse_model(SourceText("a.dpm", text)).mistakes
+    assert "give the range its end, as in `1..n`" in found.help
