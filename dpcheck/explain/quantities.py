@@ -351,7 +351,9 @@ def _far_outputs(
     found = [*islice(_far_ways(subject, state, (), is_far), _LISTED)]
     remark, run = _told(subject, state, "outputs", found, said)
     if all(error_of(walk) is None for _, walk, _ in found):
-        listed = " and ".join(", ".join(each.outputs) or "no output" for each, _, _ in found)
+        shown = [", then ".join(each.outputs) or "no output" for each, _, _ in found]
+        are_longer = any(len(each.outputs) > 1 for each, _, _ in found) and len(found) > 1
+        listed = f"{{ {'; '.join(shown)} }}" if are_longer else " and ".join(shown)
         are = "output {} is no number" if len(found) == 1 else "outputs {} are no numbers"
         text = f"the {are.format(listed)}, so no error is finite"
         remark = Remark("attained", verdicts.Phrase.of(text))

@@ -334,3 +334,13 @@ def test_no_run_shown_keeps_to_the_budget(seed, tmp_path):
         for each in explained(random_model(rng) + "check m: dp(ln(3/2))\n", tmp_path):
             left, right = is_priced(each.run)
             assert left > Fraction(3, 2) * right or each.run.elsewhere
+
+
+def test_sequences_that_are_no_numbers_are_parted_from_each_other(tmp_path):
+    text = """mechanism m { input x in 0..1 adjacent all b ~ uniform(1..2)
+      output (x, 0) output b > 1 }
+    check m: accuracy(output(2), x, 1/4) <= 1"""
+    (why,) = explained(text, tmp_path)
+    (told,) = [str(each.text) for each in why.remarks if each.label == "attained"]
+    both = "{ (0, 0), then false; (0, 0), then true }"
+    assert told == f"the outputs {both} are no numbers, so no error is finite"
