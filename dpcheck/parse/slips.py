@@ -411,7 +411,8 @@ def _brackets(r: _Reader, i: int) -> Slip | None:
         return r.slip(i, close, r.put(i, opening), r.put(close, closing))
     if r.ends_operand(i - 1) or not inner:
         return None
-    if before == "EQ" and r.type(i - 2) in NAMES and r.type(r.line_firsts[i]) in QUESTION_WORDS:
+    is_read = r.type(i - 2) in (*NAMES, "OUTPUT")
+    if before == "EQ" and is_read and r.type(r.line_firsts[i]) in QUESTION_WORDS:
         return _elements(r, i - 2, close)
     if any(r.type(k) == "COLON" for k in range(i, close)):
         return r.slip(i, close, r.put(i, "{"), r.put(close, "}")) if before == "TILDE" else None
@@ -419,7 +420,10 @@ def _brackets(r: _Reader, i: int) -> Slip | None:
 
 
 def _elements(r: _Reader, name: int, close: int) -> Slip | None:
-    """`q = [0, 1]`, as states are written, is `q[1] = 0 & q[2] = 1` in a claim."""
+    """`q = [0, 1]`, as states are written, is `q[1] = 0 & q[2] = 1` in a claim.
+
+    What is read of an output stands in brackets: it may be of the next state, `X output = [0, 1]`.
+    """
     first = name + 3
     ends = [k for k in range(first, close) if r.type(k) == "COMMA"] + [close]
     starts = [first, *(k + 1 for k in ends[:-1])]
@@ -428,6 +432,8 @@ def _elements(r: _Reader, name: int, close: int) -> Slip | None:
     items = [r.span(k, end - 1).text for k, end in zip(starts, ends, strict=True)]
     array = r.text(name)
     wanted = " & ".join(f"{array}[{k}] = {item}" for k, item in enumerate(items, 1))
+    if r.type(name) == "OUTPUT":
+        wanted = f"({wanted})"
     return r.slip(name, close, r.put(name, wanted, close))
 
 

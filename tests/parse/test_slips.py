@@ -121,6 +121,7 @@ AT_TOP_LEVEL = {
     "check m: s |= P=1 [ X a ]": "check m at s: P=1 [ X a ]",
     "check m, x = 3: dp(1)": "check m at x = 3: dp(1)",
     "check m at q = [0, 1+1]: dp(1)": "check m at q[1] = 0 & q[2] = 1+1: dp(1)",
+    "check m: P=1 [ X output = [0, 1] ]": "check m: P=1 [ X (output[1] = 0 & output[2] = 1) ]",
     "check m at q = [(0, 1), 1]: dp(1)": "check m at q = ((0, 1), 1): dp(1)",
     "check m at x = 3 for p in (0, 1/2]: dp(1)": "check m for p in (0, 1/2] at x = 3: dp(1)",
     "check m: P[X a] >= 1/2": "check m: P>=1/2 [X a]",
