@@ -132,7 +132,7 @@ class Replay:
             need(are_near, f"{self.sides[0]} and {self.sides[1]} are no neighbors")
             question.pairs = [(points[0], points[1])]
         question.selected = question.where(self.at, points)
-        need(question.selected, f"`at {self.claim.get('at')}` holds at neither input")
+        need(question.selected, "the claim asks about none of these inputs")
         return question, points
 
     def _check_budget(self, question: Question) -> None:

@@ -624,3 +624,19 @@ def agrees_and_is_derived_again(text, capsys):
     assert told.count("second opinion  agrees") == text.count("check")
     files = [file for file in Path("w").iterdir() if '"says":"violated"' in file.read_text("utf-8")]
     assert run(["replay", *map(str, files)]) == 0 if files else code == 0, capsys.readouterr()
+
+
+@pytest.mark.parametrize("at", ["", " at s0"])
+def test_a_state_that_a_claim_does_not_ask_about_violates_nothing(at, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = CHAIN_OF_NAMES.replace("INIT", "init s0").replace("1: y", "1/4: y + 3/4: n")
+    Path("m.dpm").write_text(f"{text}refute c at s1: P<=1/3 [ X a ]", "utf-8")
+    assert run(["check", "m.dpm", "-q", "--witness", "w"]) == 0
+    (witness,) = Path("w").iterdir()
+    fields = json.loads(witness.read_text("utf-8"))
+    assert Replay(load(Path("m.dpm"), tmp_path), fields).derived()
+    Path("m.dpm").write_text(f"{text}refute c{at}: P<=1/3 [ X a ]", "utf-8")
+    del fields["claim"]["at"]
+    forged = {**fields, "claim": {**fields["claim"], **({"at": "s0"} if at else {})}}
+    with pytest.raises(Contradicted, match="about none of these inputs"):
+        Replay(load(Path("m.dpm"), tmp_path), forged).derived()
