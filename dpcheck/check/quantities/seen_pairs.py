@@ -126,35 +126,32 @@ class RunsAfter:
     def __init__(self, chain: Chain, source: int) -> None:
         """Begin without any output."""
         self.chain = chain
-        self.known: dict[tuple[str, ...], dict[str | None, set[int]]] = {}
-        self.known[()] = self._following({source})
-        self.source = source
+        self._source = frozenset([source])
+        self._known: dict[frozenset[int], dict[str | None, frozenset[int]]] = {}
 
-    def states(self, outputs: tuple[str, ...]) -> set[int]:
+    def states(self, outputs: tuple[str, ...]) -> frozenset[int]:
         """Return the states that runs may be in after outputs, none where these are impossible."""
-        return self._after(outputs[:-1]).get(outputs[-1], set()) if outputs else {self.source}
+        states = self._source
+        for shown in outputs:
+            states = self._following(states).get(shown, frozenset())
+        return states
 
     def is_over(self, outputs: tuple[str, ...]) -> bool:
         """Return whether all runs stop after outputs."""
-        after = self._after(outputs)
+        after = self._following(self.states(outputs))
         return set(after) == {None} and after[None] == {self.chain.stopped}
 
-    def _after(self, outputs: tuple[str, ...]) -> dict[str | None, set[int]]:
-        """Return the states of the transition after outputs, by what is shown there."""
-        for n in range(1, len(outputs) + 1):
-            if outputs[:n] not in self.known:
-                self.known[outputs[:n]] = self._following(self.states(outputs[:n]))
-        return self.known[outputs]
-
-    def _following(self, states: set[int]) -> dict[str | None, set[int]]:
-        chain = self.chain
-        found: dict[str | None, set[int]] = {}
-        for s in states:
-            for t in chain.targets[chain.indptr[s] : chain.indptr[s + 1]].tolist():
-                code = int(chain.observation[t])
-                is_end = code < 0 or t in (chain.stopped, chain.diverged)
-                found.setdefault(None if is_end else chain.observation_text(code), set()).add(t)
-        return found
+    def _following(self, states: frozenset[int]) -> dict[str | None, frozenset[int]]:
+        """Return the states of the transition from there, by what is shown at it."""
+        if states not in self._known:
+            chain, found = self.chain, dict[str | None, set[int]]()
+            for s in states:
+                for t in chain.targets[chain.indptr[s] : chain.indptr[s + 1]].tolist():
+                    code = int(chain.observation[t])
+                    is_end = code < 0 or t in (chain.stopped, chain.diverged)
+                    found.setdefault(None if is_end else chain.observation_text(code), set()).add(t)
+            self._known[states] = {shown: frozenset(after) for shown, after in found.items()}
+        return self._known[states]
 
 
 def seen_pairs(chain: Chain, selected: IntArray, limits: Limits) -> SeenPairs:
