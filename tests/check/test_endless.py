@@ -110,10 +110,10 @@ def test_delta_lies_between_what_slow_prefixes_allow(chain, factor):
     verdict = outcome(chain, compute(delta(ln(str(factor))))).verdict
     if isinstance(verdict, Value):
         least, most = bounds_of(verdict.amount)
-    else:  # where it is so small that bounds are not close for its size
+    else:  # where bounds are close, but not for its size
         assert isinstance(verdict, Undecided)
         least, most = (Fraction(end.exact) for end in (verdict.bounds.low, verdict.bounds.high))
-        assert most < Fraction(1, 1000)
+        assert most - least < Fraction(1, 1000)
     assert low <= most
     assert least <= high
     assert high - low < Fraction(1, 10)
@@ -211,6 +211,7 @@ def test_ratios_of_merged_prefixes_are_those_of_prefixes_as_long_as_there_are_no
     pairs = chain.neighbors.pairs
     graph = EndlessPrefixes(chain, pairs, Limits()).complete(Limits())
     assume(graph is not None and len(graph.edges) <= 60)
+    assume(not MergedEvidence(graph, str).tells_in_the_long_run)
     cut = EndlessPrefixes(chain, pairs, Limits()).cut(len(graph.edges), Limits(), shows_state=False)
     ratios = [
         None if gap is None else "inf" if gap.q == 0 else divide(gap.p, gap.q)
