@@ -86,9 +86,9 @@ def test_losses_are_those_of_exact_numbers(root, interval, monkeypatch):
         ]
         polynomials[:2] = fmpz_poly([near[-2]]), fmpz_poly([near[-1]])
         f, g = (fmpz_poly(draw.choice([[1], [1], [3], [0, 1]])) for _ in range(2))
-        n_sequences = draw.choice([1, 2, 9])
+        n_sequences, n_pairs = draw.choice([1, 2, 9]), draw.choice([2, 40])
         codes = np.array(
-            [[draw.choices(range(12), k=2) for _ in range(40)] for _ in range(n_sequences)]
+            [[draw.choices(range(12), k=2) for _ in range(n_pairs)] for _ in range(n_sequences)]
         )
         codes[0, 1] = 0, 1
         sides = [0 * f, 0 * f]

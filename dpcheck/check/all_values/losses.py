@@ -16,7 +16,6 @@ import numpy.typing as npt
 from flint import fmpq, fmpz, fmpz_poly
 
 from dpcheck.chain.chain import BoolArray, IntArray
-from dpcheck.exact.matrices import integer_product
 from dpcheck.records import dataclass, replace
 
 EXACT = 1 << 12
@@ -109,24 +108,22 @@ class Interval:
         """Return both sides of the middle."""
         return Interval(self.low, self.middle), Interval(self.middle, self.high)
 
-    def powers(self, factor: fmpz_poly, n_powers: int, degree: int) -> Table:
-        """Return coefficients of (1 + y)^degree f(t) t^k, [n_powers, degree + 1].
+    def at(self, polynomial: fmpz_poly, degree: int) -> fmpz_poly:
+        """Return (1 + y)^degree f(t), on the half line f(t); times the same number > 0 for all f.
 
-        On the half line, of f(t) t^k; all times the same number > 0.
+        No degree is above `degree`. t is low + step y, or high + (low - high) / (1 + y): the
+        coefficients of powers of 1 / (1 + y) are those of powers of 1 + y in reverse order.
         """
-        low = self.low
+        above = self._step if self.high is None else self.high - self.low
+        common = int(self.low.q * above.q)
+        low, step = (int((x * common).p) for x in (self.low, above))
+        rising = common**degree
+        scaled = fmpz_poly([c * rising // common**k for k, c in enumerate(polynomial.coeffs())])
         if self.high is None:
-            line, unit = (low, self._step), (fmpq(1), fmpq(0))
-        else:
-            line, unit = (low, self.high), (fmpq(1), fmpq(1))
-        common = int(low.q * line[1].q)
-        above, below = (fmpz_poly([int((x * common).p) for x in each]) for each in (line, unit))
-        last = factor.degree()
-        terms = [c * above**k * below ** (last - k) for k, c in enumerate(factor.coeffs())]
-        first = sum(terms, fmpz_poly([]))
-        missing = degree - last
-        found = [first * above**k * below ** (missing - k) for k in range(n_powers)]
-        return coefficient_table(found, degree + 1)
+            return scaled(fmpz_poly([low, step]))
+        falling = scaled(fmpz_poly([low + step, -step])).coeffs()
+        missing = [0] * (degree + 1 - len(falling))
+        return fmpz_poly([*missing, *reversed(falling)])(fmpz_poly([1, 1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,66 +153,94 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Losses:
-    """Σ_s max(0, g p_s - ρ f q_s) for pairs on an interval, in units 2^-`bits`.
+    """Σ_s max(0, g p_s - ρ f q_s) of pairs on an interval, beside a limit R.
 
-    `small` and `large` [n_coefficients, degree + 1] make coefficients of g p and f q of those of p
-    and q; `codes` [n_sequences, n_pairs, 2] are the rows that each pair has.
+    `codes` [n_sequences, n_pairs, 2] are the rows that each pair has, `factors` are g and f, and
+    the limit is R = r - ρ r', `limits` [2, degree + 1]: no polynomial has a larger degree.
     """
 
     rows: Rows
-    small: Table
-    large: Table
-    root: Radical
-    bits: int
     codes: IntArray
+    interval: Interval
+    factors: tuple[fmpz_poly, fmpz_poly]
+    limits: Table
+    root: Radical
 
-    def above(self, limit: Table) -> IntArray:
-        """Return the pairs [n] that are not shown to lose at most R, `limit` [degree + 1]."""
-        small, large, shifts, errors = self._rounded()
-        sides: tuple[IntArray, IntArray] = small + errors, large - errors
-        bounds = sums_above(*sides, self.codes)
-        rounded = np.clip(limit >> shifts.astype(object), -MOST, MOST).astype(np.int64)
-        is_above: BoolArray = np.any(bounds > rounded, axis=1)
-        if errors.any():  # bounds are above the sums by less than this
-            near = rounded + 4 * len(self.codes) * errors + 1
-            open_pairs = np.flatnonzero(is_above & (bounds <= near).all(axis=1))
-            for start in range(0, len(open_pairs), EXACT):
-                some = open_pairs[start : start + EXACT]
-                is_above[some] = (self._exact(self.codes[:, some]) > limit).any(axis=1)
+    def above(self) -> IntArray:
+        """Return the pairs [n] that are not shown to lose at most R."""
+        if self.codes[..., 0].size <= self.rows.exact.shape[1]:  # exact sums cost less than powers
+            few: IntArray = np.flatnonzero(self._is_above(self.codes))
+            return few
+        is_above, is_open = self._bounded()
+        open_pairs = np.flatnonzero(is_open)
+        for start in range(0, len(open_pairs), EXACT):
+            some = open_pairs[start : start + EXACT]
+            is_above[some] = self._is_above(self.codes[:, some])
         found: IntArray = np.flatnonzero(is_above)
         return found
 
-    def _rounded(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """Return coefficients of g p and ρ f q in units 2^shifts, with the shifts and errors.
+    def _is_above(self, codes: IntArray) -> BoolArray:
+        """Return whether pairs [n] are above R, by exact terms, of enough bits where ρ is no 1."""
+        used, places = np.unique(codes, return_inverse=True)
+        polynomials = [fmpz_poly(row) for row in self.rows.exact[used].tolist()]
+        small, large = (
+            self._coefficients([factor * each for each in polynomials]) for factor in self.factors
+        )
+        bits = self._bits(max(_size(small), _size(large)))
+        sides = small << bits, self.root.multiples(large, bits)
+        sums = sums_above(*sides, places.reshape(codes.shape))
+        is_above: BoolArray = (sums > self._limit(bits)).any(axis=1)
+        return is_above
 
-        With x = 2^r x' + μ and 2^r y = 2^s y' + τ, both rests smaller than their units, x y is
-        2^s x' y' but for less than |x'| + 1 (from τ) and |y'| + 1 (from μ) units 2^s.
+    def _bounded(self) -> tuple[BoolArray, BoolArray]:
+        """Return whether bounds of pairs [n] are above R, and which of these sums may not be.
+
+        Coefficients of g p and ρ f q come in units 2^shifts. With x = 2^r x' + μ and 2^r y = 2^s y'
+        + τ, both rests smaller than their units, x y is 2^s x' y' but for less than |x'| + 1 (from
+        τ) and |y'| + 1 (from μ) units 2^s.
         """
+        n_powers = self.rows.exact.shape[1]
+        small, large = (
+            self._coefficients([factor * fmpz_poly([0] * k + [1]) for k in range(n_powers)])
+            for factor in self.factors
+        )
+        bits = self._bits(self.rows.size + n_powers.bit_length() + max(_size(small), _size(large)))
         sizes = np.abs(self.rows.rounded).max(axis=0) + 1
         wide = self.rows.shifts.astype(object)[:, None]
-        sides = (
-            self.small << wide << self.bits,
-            self.root.multiples(self.large << wide, self.bits),
-        )
+        sides = small << wide << bits, self.root.multiples(large << wide, bits)
         tops = (sizes.astype(object) @ np.abs(side) for side in sides)
         shifts = _shifts(np.maximum(*tops), n_bits(len(self.codes)))
-        small, large = (_shifted(side, shifts) for side in sides)
-        errors: IntArray = sizes.sum() * ((shifts > 0) + 2 * (self.bits > 0))
-        unknown = np.maximum(np.abs(small), np.abs(large))[self.rows.shifts > 0] + 1
-        products = (self.rows.rounded @ side for side in (small, large))
-        return *products, shifts, errors + unknown.sum(axis=0)
+        above, below = (_shifted(side, shifts) for side in sides)
+        errors: IntArray = sizes.sum() * ((shifts > 0) + 2 * (bits > 0))
+        unknown = np.maximum(np.abs(above), np.abs(below))[self.rows.shifts > 0] + 1
+        errors += unknown.sum(axis=0)
+        rounded = self.rows.rounded
+        bounds = sums_above(rounded @ above + errors, rounded @ below - errors, self.codes)
+        units = shifts.astype(object)
+        limit = np.clip(self._limit(bits) >> units, -MOST, MOST).astype(np.int64)
+        is_above: BoolArray = np.any(bounds > limit, axis=1)
+        if not errors.any():
+            return is_above, np.zeros_like(is_above)
+        near = limit + 4 * len(self.codes) * errors + 1  # bounds are above the sums by less
+        is_open: BoolArray = is_above & (bounds <= near).all(axis=1)
+        return is_above, is_open
 
-    def _exact(self, codes: IntArray) -> Table:
-        """Return the sums of some pairs, all terms rounded by less than 2 units if ρ is no 1."""
-        used, places = np.unique(codes, return_inverse=True)
-        rows, shape = self.rows.exact[used], (len(used), self.small.shape[1])
-        left = rows.ravel().tolist()
-        small, large = (
-            np.array(integer_product(left, side.ravel().tolist(), *shape), object).reshape(shape)
-            for side in (self.small, self.large)
-        )
-        small <<= self.bits
-        return sums_above(small, self.root.multiples(large, self.bits), places.reshape(codes.shape))
+    def _coefficients(self, polynomials: Sequence[fmpz_poly]) -> Table:
+        degree = self.limits.shape[1] - 1
+        found = [self.interval.at(each, degree) for each in polynomials]
+        return coefficient_table(found, degree + 1)
+
+    def _bits(self, size: int) -> int:
+        """Return how many bits of ρ tell sums of terms of `size` bits from R."""
+        return self.root.bits(max(size, _size(self.limits)), len(self.codes) + 1)
+
+    def _limit(self, bits: int) -> Table:
+        """Return R in units 2^-bits, and more than all terms together are rounded by if ρ is no 1.
+
+        Sums that are not R differ by more than that.
+        """
+        limit: Table = (self.limits[0] << bits) - self.root.multiples(self.limits[1], bits)
+        return limit + 2 * (len(self.codes) + 1) if bits else limit
 
 
 def not_below(
@@ -225,19 +250,11 @@ def not_below(
 
     `codes` [n_sequences, n_pairs, 2] are their rows.
     """
-    sides = known.above, known.below
-    n_powers = rows.exact.shape[1]
-    width = max(n_powers, 1 + max(p.degree() for p in sides))
-    degree = max(known.f.degree(), known.g.degree()) + width - 1
-    small, large = (interval.powers(p, n_powers, degree) for p in (known.g, known.f))
-    limits = coefficient_table(sides, width) @ interval.powers(fmpz_poly([1]), width, degree)
-    n_terms = len(codes) + 1
-    tops = (rows.size + width.bit_length() + _size(side) for side in (small, large))
-    bits = root.bits(max(*tops, _size(limits)), n_terms)
-    limit = (limits[0] << bits) - root.multiples(limits[1], bits)
-    if bits:  # all terms together are rounded by less than this, and sums that are not 0 are larger
-        limit += 2 * n_terms
-    return Losses(rows, small, large, root, bits, codes).above(limit)
+    factors, sides = (known.g, known.f), (known.above, known.below)
+    products = max(p.degree() for p in factors) + rows.exact.shape[1] - 1
+    degree = max(products, *(p.degree() for p in sides))
+    limits = coefficient_table([interval.at(side, degree) for side in sides], degree + 1)
+    return Losses(rows, codes, interval, factors, limits, root).above()
 
 
 def coefficient_table(polynomials: Sequence[fmpz_poly], width: int = 1) -> Table:
