@@ -27,6 +27,9 @@ MOST = 1 << 62
 CACHED = 1 << 11
 """So many pairs at once are summed up: their coefficients stay in the processor's cache."""
 
+TERMS = 8
+"""So many terms are added up exactly in the time in which a polynomial is composed."""
+
 BITS = 60
 """Sums of rounded coefficients have fewer bits."""
 
@@ -168,7 +171,9 @@ class Losses:
 
     def above(self) -> IntArray:
         """Return the pairs [n] that are not shown to lose at most R."""
-        if self.codes[..., 0].size <= self.rows.exact.shape[1]:  # exact sums cost less than powers
+        n_rows, n_powers = self.rows.exact.shape
+        n_terms = self.codes[..., 0].size
+        if n_rows + n_terms // TERMS <= n_powers:
             few: IntArray = np.flatnonzero(self._is_above(self.codes))
             return few
         is_above, is_open = self._bounded()
