@@ -5,8 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from random import Random
 
+import numpy as np
 import pytest
 
+import dpcheck
+from dpcheck.limits import Limits
+from dpcheck.pipeline.claims.explorations import Explorations
 from tests.checking import check_text
 from tests.oracle.lockstep import first_output_is_private
 from tests.oracle.reference import Program
@@ -73,3 +77,40 @@ def test_a_nested_d_looks_at_the_later_neighbors_and_no_others(seed):
     report = check_text(text + "\n" + "\n".join(claims))
     assert not report.get("errors"), report["errors"]
     assert [Fraction(result["value"]["exact"]) for result in report["results"]] == expected
+
+
+UNBOUNDED = """
+mechanism m {
+  input x in 0..1
+  input y in 0..2
+  adjacent abs(x - x') + abs(y - y') <= 1
+  t ~ geometric(0, 1/2) unbounded
+  w := y
+  output x = 0 | y > 0
+  v ~ geometric(w, 1/3) unbounded
+  if v >= t { output true } else { output false }
+  u ~ geometric(w, 1/2) unbounded
+  output u >= t
+  u ~ bernoulli((w + 1)/4)
+  output u
+}
+"""
+
+
+@pytest.mark.parametrize("text", [UNBOUNDED, *map(random_program, range(20))])
+def test_later_neighbors_are_those_that_lock_step_leads_to(text):
+    check = dpcheck.loads(text).resolved_question("check m: D{1} [ F D{1} [ X output = 1 ] ]")
+    chain = Explorations().explored(check, Limits()).chain
+    neighbors = chain.neighbors
+    after = neighbors.lock_step(Limits())
+    following = [{t for t, _ in chain.row(s)[1]} for s in range(chain.n_states)]
+    found, here = set(), neighbors.pairs
+    while len(here):
+        there = {(s, t) for s, t in after(here).tolist()}
+        steps = [{(a, b) for a in following[s] for b in following[t]} for s, t in here.tolist()]
+        assert there <= set().union(*steps)
+        there -= found
+        found |= there
+        here = np.array(sorted(there), np.int64).reshape(-1, 2)
+    assert {(min(pair), max(pair)) for pair in found} == set(map(tuple, neighbors.later.tolist()))
+    assert len(neighbors.later) or text != UNBOUNDED

@@ -25,6 +25,8 @@ if TYPE_CHECKING:  # importing numpy.typing takes as long as a small check
     import networkx as nx
     from numpy.typing import NDArray
 
+    from dpcheck.limits import Limits
+
     IntArray = NDArray[np.int64]
     BoolArray = NDArray[np.bool_]
     WeightArray = NDArray[np.int64] | NDArray[np.object_]
@@ -41,11 +43,14 @@ class NeighborRelation:
     that runs from neighboring inputs reach at one program point with equal outputs and equal
     results of every `~`. `doubtful` [n_doubtful, 2] are pairs of states that stand for infinitely
     many, or follow such, of which some may be neighbors like that; both may be one state.
+    `lock_step` explores anew, and finds to which pairs of states [m, 2] runs come next in lock step
+    from some pairs [n, 2]; its `after` tells neither doubtful pairs nor ends.
     """
 
     pairs: IntArray
     later: IntArray = field(default_factory=lambda: np.empty((0, 2), np.int64))
     doubtful: IntArray = field(default_factory=lambda: np.empty((0, 2), np.int64))
+    lock_step: Callable[[Limits], Callable[[IntArray], IntArray]] | None = None
 
     def to_networkx(self) -> nx.Graph[int]:
         """Return the graph of `pairs`; states without neighbors are left out."""

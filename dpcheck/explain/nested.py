@@ -16,7 +16,8 @@ from typing import TypeVar
 import numpy as np
 
 from dpcheck import exact
-from dpcheck.chain.chain import Chain
+from dpcheck.chain.chain import Chain, IntArray
+from dpcheck.chain.sets import distinct, union
 from dpcheck.check.values.amounts import epsilon_amount, number_amount
 from dpcheck.check.values.verdicts import Enough, OutputSequence, Phrase, PhrasePart
 from dpcheck.explain.event_claims import inequality_of
@@ -213,10 +214,9 @@ def _failing(subject: Subject, nested: Nested) -> Inner | None:
     pairs = [(s, t) for s, t in pairs if false[s] or false[t]] or pairs
     failing = [*pairs, *((t, s) for s, t in pairs)]
     is_program = isinstance(subject.target, Mechanism)
-    search = _in_lock_step if is_program else _in_chain
-    way = search(subject, failing, nested)
+    way = (_in_lock_step if is_program else _in_chain)(subject, failing, nested)
     if way is None:
-        return None if nested.start is None else _failing(subject, replace(nested, start=None))
+        return None
     p, q = truths.probabilities(formula.path, np.array(way[-1], np.int64))
     if exact.compare(p, q) < 0:
         way, p, q = [(t, s) for s, t in way], q, p
@@ -237,34 +237,89 @@ def _failing(subject: Subject, nested: Nested) -> Inner | None:
         line = "".join(map(subject.in_brackets, passed))
         said += [" after ", OutputSequence(outputs), f"{line}, {left} against {right}"]
         said += [*memory, ", after the same draws on both sides"]
+        if nested.start is not None and nested.start not in way[0]:
+            said.append(f"; runs from {name(nested.start)} come to one of the two, too")
     else:
         said.append(f"{' at the inputs' * is_program}, {left} against {right}")
     return Inner(Phrase.of(*said), Phrase.of(formula_text(event)), failing_there, run)
 
 
 def _in_lock_step(subject: Subject, failing: Sequence[Pair], nested: Nested) -> list[Pair] | None:
-    """Return the pairs on a way to the nearest one that fails, or None."""
-    chain, wanted, start = subject.truths.chain, set(failing), nested.start
-    later = {(s, t) for s, t in chain.neighbors.later.tolist()}
-    later |= {(t, s) for s, t in later}
-    pairs = subject.truths.pairs_at(subject.selected).tolist()
-    return _nearest(
-        subject,
-        [(s, t) for s, t in pairs if start in (None, s, t)],
-        lambda pair: (each for each in _following(chain, pair) if each in later),
-        wanted.__contains__,
-        nested.depths,
-    )
+    """Return the pairs on a way to the nearest one that fails, or None.
+
+    Where runs from the start come to the first of a pair, and not in lock step with others to the
+    second, inputs elsewhere do to both.
+    """
+    truths, start = subject.truths, nested.start
+    every, here = truths.chain.neighbors.pairs, truths.pairs_at(subject.selected)
+    here = here if start is None else here[np.any(here == start, axis=1)]
+    lock_step = truths.chain.neighbors.lock_step
+    after = _nowhere if lock_step is None else lock_step(subject.limits)
+    way = _from_pairs(here, after, failing, nested.depths, truths.chain.n_states)
+    if way is None and len(here) < len(every):
+        following, firsts = partial(_following_states, truths.chain), {s for s, _ in failing}
+        starts = subject.selected.tolist() if start is None else [start]
+        met = _nearest(subject, starts, following, firsts.__contains__, nested.depths)
+        failing = [pair for pair in failing if met is not None and met[-1] in pair]
+        way = _from_pairs(every, after, failing, nested.depths, truths.chain.n_states)
+    return way
+
+
+def _from_pairs(
+    here: IntArray,
+    after: Callable[[IntArray], IntArray],
+    failing: Sequence[Pair],
+    depths: Depths,
+    n_states: int,
+) -> list[Pair] | None:
+    """Return the pairs on a way in lock step from one here, [n, 2], to the nearest that fails."""
+    least, most = depths
+    wanted = _numbers(np.array(failing, np.int64).reshape(-1, 2), n_states)
+    ways, seen = [here], np.empty(0, np.int64)
+    while len(here) and (most is None or len(ways) <= most + 1):
+        if len(ways) > least:
+            numbers = _numbers(here, n_states)
+            found = here[np.isin(numbers, wanted)]
+            if len(found):
+                return _way_back(found[:1], ways[:-1], after)
+            seen = union(seen, distinct(numbers))
+        here = after(here)
+        here = here[~np.isin(_numbers(here, n_states), seen)]
+        ways.append(here)
+    return None
+
+
+def _numbers(pairs: IntArray, n_states: int) -> IntArray:
+    """Return a number for each pair of states, [n_pairs]."""
+    found: IntArray = pairs[:, 0] * n_states + pairs[:, 1]
+    return found
+
+
+def _way_back(
+    last: IntArray, levels: Sequence[IntArray], after: Callable[[IntArray], IntArray]
+) -> list[Pair]:
+    """Return a pair of each level [n, 2] that leads to one of the next, and so to the last one."""
+    way = [last]
+    for level in reversed(levels):
+        here = level
+        while len(here) > 1:
+            half, others = np.array_split(here, 2)
+            leads = (after(half) == way[-1]).all(axis=1).any()
+            here = half if leads else others
+        way.append(here)
+    return [(int(s), int(t)) for ((s, t),) in reversed(way)]
 
 
 def _in_chain(subject: Subject, failing: Sequence[Pair], nested: Nested) -> list[Pair] | None:
     """Return the nearest state of an explicit chain with a neighbor that fails, and that one."""
     chain, neighbors = subject.truths.chain, dict(failing)
 
-    starts = subject.selected.tolist() if nested.start is None else [nested.start]
-    following = partial(_following_states, chain)
-    way = _nearest(subject, starts, following, neighbors.__contains__, nested.depths)
-    return None if way is None else [(way[-1], neighbors[way[-1]])]
+    following, every = partial(_following_states, chain), subject.selected.tolist()
+    for starts in (every,) if nested.start is None else ([nested.start], every):
+        way = _nearest(subject, starts, following, neighbors.__contains__, nested.depths)
+        if way is not None:
+            return [(way[-1], neighbors[way[-1]])]
+    return None
 
 
 def _nearest(
@@ -300,15 +355,9 @@ def _following_states(chain: Chain, state: int) -> list[int]:
     return found
 
 
-def _following(chain: Chain, pair: Pair) -> Iterator[Pair]:
-    """Yield the pairs that two states lead to with equal outputs."""
-    rights: dict[int, list[int]] = {}
-    left, right = ((int(chain.indptr[s]), int(chain.indptr[s + 1])) for s in pair)
-    for target in chain.targets[slice(*right)].tolist():
-        rights.setdefault(int(chain.observation[target]), []).append(target)
-    for target in chain.targets[slice(*left)].tolist():
-        for other in rights.get(int(chain.observation[target]), ()):
-            yield target, other
+def _nowhere(pairs: IntArray) -> IntArray:
+    """Return the pairs that follow where nothing is asked of later states."""
+    return pairs[:0]
 
 
 def _least(subject: Subject, formula: f.Private) -> Phrase | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 
@@ -207,7 +208,25 @@ def _neighbors(given: Given, found: Runs) -> NeighborRelation:
     from dpcheck.explore.runs.later_neighbors import later_pairs
 
     later = later_pairs(mechanism, labelled.raw, pairs, found.tails, limits)
-    return NeighborRelation(pairs, labelled.number[later.sure], labelled.number[later.doubtful])
+    sure, doubtful = labelled.number[later.sure], labelled.number[later.doubtful]
+    window = Window() if found.tails is None else found.tails.window
+    return NeighborRelation(pairs, sure, doubtful, partial(_lock_step, given, window))
+
+
+def _lock_step(given: Given, window: Window, limits: Limits) -> Callable[[IntArray], IntArray]:
+    """Return what finds the pairs of states [m, 2] that follow some, [n, 2], in lock step.
+
+    All runs are followed once more, so that states have the numbers that they had: the labels of
+    their edges are too many to be kept.
+    """
+    from dpcheck.explore.runs.later_neighbors import pairs_after
+
+    found = _runs(replace(given, limits=limits), window)
+    labelled = found.seen.labelled
+    assert labelled is not None, "lock step was asked for"
+    after = pairs_after(given.mechanism, labelled.raw, found.tails, limits)
+    raw_states = np.flatnonzero(labelled.number[:-2] >= 0)
+    return lambda pairs: labelled.number[after(raw_states[pairs])]
 
 
 def _check_records(

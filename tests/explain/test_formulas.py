@@ -220,6 +220,47 @@ def test_an_inner_pair_is_one_of_the_input_shown_if_it_has_one(tmp_path):
     assert " after top (line 5), x = 2 against x = 3, " in str(found.inner.text)
 
 
+SUM_OF_DRAWS = """
+mechanism m {
+  input x in 0..2
+  input y in 0..2
+  adjacent abs(x - x') <= 1 & abs(y - y') <= 1
+  n ~ uniform(0..3)
+  v := n + x
+  output start
+  w ~ bernoulli(1/2)
+  output w
+  u ~ geometric(y, 1/2) clamped -5..9
+  output u >= v
+}
+"""
+SIDES = r"x = (\d), y = (\d) against x = (\d), y = (\d) with v = (\d) against v = (\d)"
+
+
+@pytest.mark.parametrize(
+    ("claim", "after"),
+    [
+        ("P=1 [ X D{ln 2} [ X X output = true ] ]", "start"),
+        ("P=1 [ X X D{ln 2} [ X output = true ] ]", "start, false|start, true"),
+    ],
+)
+def test_an_inner_pair_has_the_same_draws_on_both_sides(claim, after, tmp_path):
+    """A sum is remembered without its parts: two sums are in lock step from some inputs alone."""
+    starts = [f"x = {x} & y = {y}" for x in range(3) for y in range(3)]
+    checks = [f"check m at {start}: {claim}" for start in starts]
+    found = explained(SUM_OF_DRAWS + "\n".join(checks), tmp_path)
+    assert len(found) == len(checks)
+    for start, each in zip(starts, found, strict=True):
+        text = str(each.inner.text)
+        x, y, other_x, other_y, v, other_v = map(int, re.search(SIDES, text).groups())
+        assert re.search(f" after ({after}), x = ", text)
+        assert v - x == other_v - other_x, text
+        assert 0 <= v - x <= 3
+        assert (abs(x - other_x) <= 1, abs(y - other_y) <= 1) == (True, True)
+        begun = [f"x = {x} & y = {y}", f"x = {other_x} & y = {other_y}"]
+        assert (" come to one of the two, too" in text) == (start not in begun)
+
+
 @pytest.mark.parametrize("shown", ["h", "go"])
 def test_an_inner_run_is_told_where_its_outputs_lead_to_the_inner_pair_alone(shown, tmp_path):
     text = f"""mechanism m {{

@@ -17,7 +17,7 @@ unless both do it with equal numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -94,6 +94,36 @@ def later_pairs(
     every = np.ones(n, np.bool_)
     keys = without(_keys(doubtful, n, every), _keys(sure, n, every))
     return LaterPairs(sure, _pairs(keys, n))
+
+
+def pairs_after(
+    mechanism: Mechanism, raw: RawGraph, tails: Tails | None, limits: Limits
+) -> Callable[[IntArray], IntArray]:
+    """Return what finds the sure pairs of raw states [m, 2] after the next output, of some [n, 2].
+
+    First and second stay what they are; equal states are left out. The graph has labels.
+    """
+    assert raw.labelled is not None, "lock step was asked for"
+    lock_step, n = _LockStep.of(mechanism, raw, raw.labelled, tails), raw.stopped + 1
+    nothing = np.empty((0, 2), np.int64)
+
+    def after(pairs: IntArray) -> IntArray:
+        found, seen = [nothing], np.empty(0, np.int64)
+        here = lock_step.going(lock_step.steps.follow(pairs), nothing).sure
+        while len(here):
+            limits.check_time(f"{len(seen)} pairs of states compared")
+            found.append(lock_step.neighbors(here, nothing)[0])
+            is_shown = np.any(lock_step.steps.shown[here] != NOWHERE, axis=1)
+            first, second = here[~is_shown].T
+            is_able = (first > NOWHERE) & (second > NOWHERE)
+            is_able &= (first != second) | lock_step.steps.is_prior[first]
+            keys = without(distinct((first * n + second)[is_able]), seen)
+            seen = union(seen, keys)
+            here = lock_step.after(_pairs(keys, n), nothing).sure
+        first, second = np.concatenate(found).T
+        return _pairs(distinct((first * n + second)[first != second]), n)
+
+    return after
 
 
 def _pairs(keys: IntArray, n: int) -> IntArray:
