@@ -303,16 +303,19 @@ def _far_ways(
     """
     chain = subject.chain
 
-    def following(walk: Walk) -> Iterator[tuple[Walk, Number, Walk]]:
+    def following(walk: Walk) -> Iterator[tuple[Walk, Number]]:
         for after in () if walk.is_over else walk.following(chain, positions):
             if is_far(after) is not False:
-                yield after, divide(mass(after.states), mass(walk.states)), after
+                yield after, divide(mass(after.states), mass(walk.states))
 
     def key(walk: Walk) -> tuple[object, ...]:
         return *walk[:1], frozenset(walk.states.items()), *walk[2:]
 
     start = Walk(0, {state: number(1)})
-    for end, walks, p in ways(start, following, key, lambda at: bool(is_far(at)), subject.limits):
+    found = ways(
+        start, following, lambda _, walk: walk, key, lambda at: bool(is_far(at)), subject.limits
+    )
+    for end, walks, p in found:
         codes = [int(chain.observation[walk.state]) for walk in walks if not walk.is_over]
         outputs = tuple(map(chain.observation_text, codes))
         ends = end.is_over or is_over(chain, state, outputs)

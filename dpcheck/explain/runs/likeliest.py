@@ -24,32 +24,38 @@ _UNSURE = 1e-9
 
 def ways(
     start: Node,
-    following: Callable[[Node], Iterable[tuple[Step, Number, Node]]],
+    following: Callable[[Node], Iterable[tuple[Step, Number]]],
+    after: Callable[[Node, Step], Node | None],
     key: Callable[[Node], Hashable],
     is_end: Callable[[Node], bool],
     limits: Limits,
 ) -> Iterator[tuple[Node, list[Step], Number]]:
     """Yield each end, the steps of the likeliest way there, and its probability, likeliest first.
 
-    `following` are steps with probabilities, and where they lead; nodes with equal keys are equal.
-    Of ways that are as likely the one found first is taken. Raises `LimitReached`.
+    `following` are steps with probabilities, and `after` is where they lead, None for nowhere: it
+    is asked of few of them. Nodes with equal keys are equal. Of ways that are as likely the one
+    found first is taken. Raises `LimitReached`.
     """
     order = count()
     waiting: list[_Way[Node, Step]] = [_Way(0.0, next(order), start)]
     known: set[Hashable] = set()
+    costs: dict[int, tuple[Number, float]] = {}
     while waiting:
         limits.check_time(f"{len(known)} states of runs followed")
         limits.check_states(next(order), "states of runs")
         way = heappop(waiting)
-        if key(way.node) in known:
+        node = way.node(after)
+        if node is None or key(node) in known:
             continue
-        known.add(key(way.node))
-        if is_end(way.node):
-            yield way.node, way.steps(), way.probability()
+        known.add(key(node))
+        if is_end(node):
+            yield node, way.steps(), way.probability()
             continue
-        for step, probability, node in following(way.node):
-            cost = way.cost + _bits(probability)
-            heappush(waiting, _Way(cost, next(order), node, (step, probability), way))
+        for step, probability in following(node):
+            if id(probability) not in costs:
+                costs[id(probability)] = probability, _bits(probability)
+            cost = way.cost + costs[id(probability)][1]
+            heappush(waiting, _Way(cost, next(order), None, (step, probability), way))
 
 
 def _bits(probability: Number) -> float:
@@ -61,18 +67,25 @@ def _bits(probability: Number) -> float:
 class _Way(Generic[Node, Step]):
     """A way to a node, by its last step and the way before that; likelier ways come first."""
 
-    __slots__ = ("before", "cost", "known", "last", "node", "order")
+    __slots__ = ("before", "cost", "end", "known", "last", "order")
 
     def __init__(
         self,
         cost: float,
         order: int,
-        node: Node,
+        end: Node | None,
         last: tuple[Step, Number] | None = None,
         before: _Way[Node, Step] | None = None,
     ) -> None:
-        self.cost, self.order, self.node, self.last, self.before = cost, order, node, last, before
+        self.cost, self.order, self.end, self.last, self.before = cost, order, end, last, before
         self.known: Number | None = 1 if last is None else None
+
+    def node(self, after: Callable[[Node, Step], Node | None]) -> Node | None:
+        """Return where it ends, None for nowhere; the way before it does somewhere."""
+        if self.end is None and self.before is not None and self.last is not None:
+            assert self.before.end is not None, "a way goes on from a node"
+            self.end = after(self.before.end, self.last[0])
+        return self.end
 
     def steps(self) -> list[Step]:
         """Return all steps, the first one first."""

@@ -68,15 +68,18 @@ def _likeliest(
     Beside a state stands a number: `after` gives the next one for two states, None for no way.
     """
 
-    def following(place: Place) -> Iterator[tuple[Passed, Number, Place]]:
-        known, s = place
+    def following(place: Place) -> Iterator[tuple[Passed, Number]]:
+        _, s = place
         for j in range(int(chain.indptr[s]), int(chain.indptr[s + 1])):
-            t = int(chain.targets[j])
-            if (then := after(known, s, t)) is not None:
-                p = step_probability(chain, s, j)
-                yield (s, t, p), p, (then, t)
+            p = step_probability(chain, s, j)
+            yield (s, int(chain.targets[j]), p), p
 
-    found = next(ways(start, following, lambda place: place, is_end, subject.limits), None)
+    def led(place: Place, passed: Passed) -> Place | None:
+        s, t, _ = passed
+        then = after(place[0], s, t)
+        return None if then is None else (then, t)
+
+    found = next(ways(start, following, led, lambda place: place, is_end, subject.limits), None)
     return None if found is None else found[1:]
 
 

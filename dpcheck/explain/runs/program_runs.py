@@ -219,14 +219,17 @@ class ProgramRuns:
     ) -> Iterator[FoundRun]:
         """Yield the likeliest run to each state after the outputs; None is any, and not left."""
 
-        def following(at: _At) -> Iterator[tuple[Step, Number, _At]]:
-            is_output = self.kind(at.place) == "output"
+        def following(at: _At) -> Iterator[tuple[Step, Number]]:
             for step in self._steps(at.place, outputs[at.n_shown :]):
-                stays = is_output and outputs[at.n_shown] is None
-                after = at.place if stays else self.after(at.place, step.value)
-                if after is not None:
-                    beside = self._beside(at, step)
-                    yield step, step.probability, _At(at.n_shown + is_output, after, *beside)
+                yield step, step.probability
+
+        def led(at: _At, step: Step) -> _At | None:
+            is_output = self.kind(at.place) == "output"
+            stays = is_output and outputs[at.n_shown] is None
+            after = at.place if stays else self.after(at.place, step.value)
+            if after is None:
+                return None
+            return _At(at.n_shown + is_output, after, *self._beside(at, step))
 
         def is_end(at: _At) -> bool:
             return at.n_shown == len(outputs) and (not is_over or self.kind(at.place) == "end")
@@ -237,7 +240,7 @@ class ProgramRuns:
         if there is not None:
             limits = replace(limits, max_states=min(limits.max_states, _MAX_BESIDE))
         begun = _At(0, first, there, 0 if there is None else 1)
-        for end, steps, probability in ways(begun, following, self._key, is_end, limits):
+        for end, steps, probability in ways(begun, following, led, self._key, is_end, limits):
             is_left = is_over and end.there is not None and self.kind(end.there) != "end"
             yield FoundRun(tuple(steps), probability, 0 if is_left else end.ratio)
 
