@@ -71,9 +71,15 @@ class State:
 
 
 def _key(value: Mixed) -> Hashable:
-    if isinstance(value, tuple):
-        return tuple(map(_key, value))
-    return value if isinstance(value, Moved | Items) else value_key(value)
+    match value:
+        case tuple():
+            return tuple(map(_key, value))
+        case Items(lo=lo, items=items):
+            return Items, lo, tuple(map(_key, items))  # `true` is not 1
+        case Moved():
+            return value
+        case _:
+            return value_key(value)
 
 
 class Way(NamedTuple):

@@ -743,6 +743,27 @@ mechanism m {
     assert bound(target) == Budget.ln(16)
 
 
+def test_what_is_in_arrays_tells_states_apart():
+    """Beside an integer that is known to both runs, `true` is not 1."""
+    target = mechanism("""
+mechanism m {
+  input x in integers
+  public t in integers
+  adjacent abs(x - x') <= 1
+  var v[1..2] := 0
+  v[2] := t
+  c ~ bernoulli(1/2)
+  v[1] := if c then true else 1
+  c := false
+  kept := v
+  v[1] := 0
+  output kept[1]
+  z ~ geometric(x, 1/2) unbounded
+  output z > kept[2]
+}""")
+    assert bound(target) == Budget.ln(2)
+
+
 def test_a_program_that_counts_without_end_is_told_from_one_that_leaks(monkeypatch):
     monkeypatch.setattr("dpcheck.align.arena.MAX_STATES", 200)
     monkeypatch.setattr("dpcheck.pipeline.claims.everywhere.MAX_INPUTS", 3)
