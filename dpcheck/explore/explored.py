@@ -196,8 +196,8 @@ def _measured_on(
 ) -> list[Number | None]:
     """Return [n_states] the first of a measure's values that is a number, on columns [n_states]."""
     values: list[Number | None] = [None] * explored.chain.n_states
+    frame = Frame(len(columns["output"]), columns)  # ends that were split have no row, and no value
     for expression in measure.values:
-        frame = Frame(explored.chain.n_reported_states, columns)
         codes = evaluated(expression, frame, explored.table).tolist()
         for state, code in enumerate(codes):
             value = None if code >= FIRST_FAULT else explored.table.value(code)

@@ -937,6 +937,23 @@ mechanism m {
     assert Fraction(result["value"]["exact"]) == worst
 
 
+def test_accuracy_of_a_shown_maximum_may_be_asked_at_some_inputs():
+    """P(error > 3) is 1/12, P(error > 4) 1/24; `at` tells the ends of runs apart by x."""
+    text = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  y ~ geometric(x, 1/2) unbounded
+  z ~ geometric(x, 1/2) unbounded
+  output max(y, z)
+}
+check m at x = 1: accuracy(x, 1/23) = 4
+check m at x = 0: accuracy(x, 1/20) = 4
+check m at x = 0: accuracy(x, 1/10) = 3
+"""
+    assert check_text(text)["ok"]
+
+
 def test_no_error_is_certain_of_a_number_without_bounds():
     claims = """
 check pair: accuracy(output(1)[2], x, 0) = inf
