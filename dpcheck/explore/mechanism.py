@@ -15,7 +15,7 @@ from dpcheck.diagnostics.quantities import MoreThanOneRecord
 from dpcheck.explore.explored import Explored
 from dpcheck.explore.inputs.adjacency import neighbor_pairs
 from dpcheck.explore.inputs.universe import Columns, universe
-from dpcheck.explore.runs.liveness import Flow, flow_of
+from dpcheck.explore.runs.liveness import flow_of
 from dpcheck.explore.runs.program_points import SHOWN, Cut
 from dpcheck.explore.runs.raw_graph import Discovered, Starts, input_text
 from dpcheck.explore.runs.visible import Visible, visible_runs
@@ -112,13 +112,13 @@ def explored_of(given: Given, found: Runs) -> Explored:
     """Return the chain of all runs."""
     columns = _columns(found.seen, given.inputs, given.n_inputs, given.kept)
     codes, observation = _observation(columns["output"], found.seen.rows.n_rows)
-    tails, chain = found.tails, _chain(given, found, codes, observation)
+    tails, chain = found.starts.tails, _chain(given, found, codes, observation)
     orders = None
     if tails is not None:
         from dpcheck.explore.runs.lumped import lumped_states
         from dpcheck.explore.runs.orders import Orders
 
-        orders = known = Orders(found.seen.shown, found.flow, tails)
+        orders = known = Orders(found.seen.shown, found.starts, tails)
         lumped = lumped_states(found.seen.shown, known, tails)
         chain = replace(
             chain,
@@ -139,11 +139,10 @@ def explored_of(given: Given, found: Runs) -> Explored:
 
 
 class Runs(Frozen):
-    """What is seen of all runs, and what was known in advance."""
+    """What is seen of all runs, and where they start."""
 
     seen: Visible
-    flow: Flow
-    tails: Tails | None
+    starts: Starts
 
 
 def _runs(given: Given, window: Window) -> Runs:
@@ -164,13 +163,13 @@ def _runs(given: Given, window: Window) -> Runs:
     starts = Starts(
         given.mechanism, flow, inputs, given.n_inputs, table, limits, tails, given.labelled
     )
-    return Runs(visible_runs(starts), flow, tails)
+    return Runs(visible_runs(starts), starts)
 
 
 def _chain(given: Given, found: Runs, codes: IntArray, observation: IntArray) -> Chain:
     """Return the chain of what is seen; observation[n_states], an index into codes or -1."""
     mechanism, table, inputs = given.mechanism, given.table, given.inputs
-    seen, tails = found.seen, found.tails
+    seen, tails = found.seen, found.starts.tails
     rows, stopped = seen.rows, seen.n_states
     return Chain(
         rows.indptr,
@@ -207,9 +206,10 @@ def _neighbors(given: Given, found: Runs) -> NeighborRelation:
         return NeighborRelation(pairs)
     from dpcheck.explore.runs.later_neighbors import later_pairs
 
-    later = later_pairs(mechanism, labelled.raw, pairs, found.tails, limits)
+    tails = found.starts.tails
+    later = later_pairs(mechanism, labelled.raw, pairs, tails, limits)
     sure, doubtful = labelled.number[later.sure], labelled.number[later.doubtful]
-    window = Window() if found.tails is None else found.tails.window
+    window = Window() if tails is None else tails.window
     return NeighborRelation(pairs, sure, doubtful, partial(_lock_step, given, window))
 
 
@@ -224,7 +224,7 @@ def _lock_step(given: Given, window: Window, limits: Limits) -> Callable[[IntArr
     found = _runs(replace(given, limits=limits), window)
     labelled = found.seen.labelled
     assert labelled is not None, "lock step was asked for"
-    after = pairs_after(given.mechanism, labelled.raw, found.tails, limits)
+    after = pairs_after(given.mechanism, labelled.raw, found.starts.tails, limits)
     raw_states = np.flatnonzero(labelled.number[:-2] >= 0)
     return lambda pairs: labelled.number[after(raw_states[pairs])]
 

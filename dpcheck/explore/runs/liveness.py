@@ -1,10 +1,6 @@
-"""What is known of a control-flow graph before it runs: live variables, an order, what follows."""
+"""What is known of a control-flow graph before it runs: live variables, and an order."""
 
 from __future__ import annotations
-
-from collections.abc import Callable, Container
-from collections.abc import Set as AbstractSet
-from typing import TypeVar
 
 import numpy as np
 
@@ -14,8 +10,6 @@ from dpcheck.model import program
 from dpcheck.model.expressions import Const, reads
 from dpcheck.model.postorder import postorder
 from dpcheck.records import dataclass
-
-T = TypeVar("T")
 
 END = -1
 """The program point after which nothing happens."""
@@ -122,35 +116,3 @@ def draws_of(flow: Flow, tails: Tails, group: int) -> dict[int, program.Sample]:
     nodes = {k: flow.nodes[k] for k in tails.wide.arriving}
     names = tails.wide.groups[group]
     return {k: n for k, n in nodes.items() if isinstance(n, program.Sample) and n.target in names}
-
-
-def to_come(
-    flow: Flow,
-    names: AbstractSet[str],
-    draws: Container[int],
-    nothing: T,
-    drawn: Callable[[T, int], T | None],
-    joined: Callable[[T, T], T],
-) -> list[T | None]:
-    """Return what follows each node, itself included, from its ends on; None: endless draws.
-
-    Where none of some variables is live, nothing that follows depends on their numbers.
-    """
-    is_live = [not names.isdisjoint(live) for live in flow.live]
-    following = [[k for k in program.successors(node) if is_live[k]] for node in flow.nodes]
-    component, count = strong_components(graph_from(following))
-    members: list[list[int]] = [[] for _ in range(count)]
-    for k, number in enumerate(component.tolist()):
-        members[number].append(k)
-    found: list[T | None] = [nothing] * len(following)
-    for nodes in members:  # each after all that it leads to
-        here: T | None = nothing
-        leaving = {after for k in nodes for after in following[k]}
-        for there in (found[after] for after in leaving.difference(nodes)):
-            here = None if here is None or there is None else joined(here, there)
-        is_cycle = len(nodes) > 1 or nodes[0] in leaving
-        if is_cycle and any(k in draws for k in nodes):
-            here = None
-        for k in nodes:
-            found[k] = drawn(here, k) if here is not None and k in draws else here
-    return found

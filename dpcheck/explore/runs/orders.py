@@ -39,10 +39,11 @@ from dpcheck.chain.arrays import marked
 from dpcheck.chain.chain import Gap, IntArray, Order
 from dpcheck.chain.sets import distinct_rows
 from dpcheck.exact import Number, compare, multiply
-from dpcheck.explore.runs.liveness import END, Flow, draws_of, to_come
+from dpcheck.explore.runs.liveness import END, draws_of
 from dpcheck.explore.runs.lock_step import with_ends
 from dpcheck.explore.runs.program_points import SHOWN, Cut
-from dpcheck.explore.runs.raw_graph import Discovered
+from dpcheck.explore.runs.raw_graph import Discovered, Starts
+from dpcheck.explore.runs.stages import Stages, stages_of
 from dpcheck.explore.tails.laws import Levels
 from dpcheck.explore.tails.tails import Tails, TailState, Window, state_column
 from dpcheck.explore.values.codes import PLAIN
@@ -68,13 +69,15 @@ Placed = tuple[Order, tuple[Gap, ...]]
 class Orders:
     """The orders of an exploration, found when they are first asked for."""
 
-    def __init__(self, shown_states: Mapping[Cut, Discovered], flow: Flow, tails: Tails) -> None:
-        """Keep the states after outputs."""
+    def __init__(
+        self, shown_states: Mapping[Cut, Discovered], starts: Starts, tails: Tails
+    ) -> None:
+        """Keep the states after outputs, and where runs start."""
         self.tails = tails
         self._groups = range(len(tails.wide.groups))
         self._shown = shown_states
         self._going_on = [(p, states) for (_, p), states in shown_states.items() if p != END]
-        self._flow = flow
+        self._starts = starts
         self._n_states = sum(len(states.numbers) for _, states in self._going_on)
 
     @cached_property
@@ -172,10 +175,10 @@ class Orders:
     @cached_property
     def n_draws(self) -> list[list[int | None]]:
         """How many draws are to come, by group and node; None for infinitely many."""
-        flow, groups = self._flow, self.tails.wide.groups
-        draws = (draws_of(flow, self.tails, group) for group in self._groups)
+        groups = self.tails.wide.groups
+        draws = (draws_of(self._starts.flow, self.tails, group) for group in self._groups)
         return [
-            to_come(flow, set(names), each, 0, lambda n, _: n + 1, max)
+            self._stages.to_come(set(names), each, 0, lambda n, _: n + 1, max)
             for names, each in zip(groups, draws, strict=True)
         ]
 
@@ -183,12 +186,17 @@ class Orders:
     def moved(self) -> list[int | None]:
         """How far numbers that stay in variables are moved from a node on, at most; None: ever."""
         moved, names = self.tails.moved, self.tails.wide.names
-        return to_come(self._flow, names, moved, 0, lambda n, k: n + moved[k], max)
+        return self._stages.to_come(names, moved, 0, lambda n, k: n + moved[k], max)
+
+    @cached_property
+    def _stages(self) -> Stages:
+        """The ways through the program."""
+        return stages_of(self._starts)
 
     @cached_property
     def _products(self) -> list[list[tuple[Number, ...]]]:
         """The products of ratios to come, by group and node; none where numbers move for ever."""
-        every = [_products_to_come(self._flow, self.tails, group) for group in self._groups]
+        every = [_products_to_come(self._stages, self.tails, group) for group in self._groups]
         return [
             [() if n is None else products for n, products in zip(self.moved, each, strict=True)]
             for each in every
@@ -236,12 +244,12 @@ class Orders:
         ]
 
 
-def _products_to_come(flow: Flow, tails: Tails, group: int) -> list[tuple[Number, ...]]:
+def _products_to_come(stages: Stages, tails: Tails, group: int) -> list[tuple[Number, ...]]:
     """Return for each node all products of ratios of draws that follow, 1 first, [n_nodes].
 
     None where these are too many, or numbers are drawn from anything else.
     """
-    draws = draws_of(flow, tails, group)
+    draws = draws_of(stages.flow, tails, group)
     drawn_from = {k: tuple(alternatives(node.distribution)) for k, node in draws.items()}
 
     def drawn(products: frozenset[Number], k: int) -> frozenset[Number] | None:
@@ -254,7 +262,7 @@ def _products_to_come(flow: Flow, tails: Tails, group: int) -> list[tuple[Number
 
     one: frozenset[Number] = frozenset({1})
     names = set(tails.wide.groups[group])
-    products = to_come(flow, names, draws, one, drawn, frozenset.union)
+    products = stages.to_come(names, draws, one, drawn, frozenset.union)
     key = cmp_to_key(compare)
     return [tuple(sorted(each or (), key=key, reverse=True)) for each in products]
 

@@ -1,0 +1,134 @@
+"""Formulas inside of paths, in loops that count their rounds: what they are where rounds are known.
+
+A `while` that counts is the `for` over what it counts, so all their answers are equal.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import isclose
+
+import pytest
+
+from tests.check.test_formulas_beyond import WIDTH, Writer
+from tests.checking import check_text
+
+FOR = """
+mechanism m {
+  input q[0..2] in 0..1
+  public k in 1..2
+  adjacent linf(q, q') <= 1
+  t ~ geometric(0, 1/2) unbounded
+  for n in 0..2 { y ~ geometric(q[n], 1/2) unbounded  ROUND }
+}
+compute m at q[0] = 0 & q[1] = 0 & q[2] = 1 & k = 2: P=? [ F P>=1/3 [ X yes ] ]
+compute m at q[0] = 0 & q[1] = 0 & q[2] = 1 & k = 2: P=? [ X P>=1/2 [ F P>=1/3 [ X yes ] ] ]
+compute m at q[0] = 0 & q[1] = 1 & q[2] = 1 & k = 2: P=? [ X (yes & P>=2/3 [ X yes ]) ]
+compute m at q[0] = 0 & q[1] = 1 & q[2] = 1 & k = 2: P=? [ X D{ln 2} [ X yes ] ]
+compute m at q[0] = 0 & q[1] = 1 & q[2] = 1 & k = 2: P=? [ X D{ln 2} [ X (no & P>0 [ X no ]) ] ]
+check m: P>=1/2 [ F P>=1/3 [ X yes ] ]
+check m: P<=1/3 [ X (yes & P>=2/3 [ X yes ]) ]
+"""
+SHOWS = "output if y > t then yes else no"
+HITS = "if y > t { output yes  c := c + 1 } else { output no }"
+STOPS = "if y > t { output yes  stop } else { output no }"
+
+
+def answers(text):
+    """Return what is told of claims: all that does not depend on how the program is written."""
+    report = check_text(text)
+    return [
+        {key: each.get(key) for key in ("verdict", "value", "evidence")}
+        for each in report["results"]
+    ]
+
+
+def counted(text, head, start="n := 0", step="n := n + 1"):
+    """Return the same program with its loop counted."""
+    body = text.replace("for n in 0..2 {", f"{start}  {head} {{")
+    return body.replace("ROUND }", f"ROUND  {step} }}")
+
+
+SILENT = "if y > t { c := c + 1 }  if n != 1 { output if c > 1 then yes else no }"
+
+LOOPS = {
+    "a counter": (SHOWS, "", "while n < 3", SHOWS),
+    "the test last": (SHOWS, "", "while true", f"{SHOWS}  if n >= 2 {{ stop }}"),
+    "a break": (SHOWS, "", "while true", f"{SHOWS}  if n >= 2 {{ break }}"),
+    "a run that stops": (STOPS, "", "while n < 3", STOPS),
+    "a coin beside it": (
+        f"if go {{ {SHOWS}  go ~ bernoulli(2/3) }}",
+        "go := true",
+        "while go & n < 3",
+        f"{SHOWS}  go ~ bernoulli(2/3)",
+    ),
+    "noise beside it": (
+        f"{SHOWS}  if y < t {{ stop }}",
+        "y := 0",
+        "while (y >= t | n = 0) & n < 3",
+        SHOWS,
+    ),
+    "hits beside it": (f"if c < 2 {{ {HITS} }}", "c := 0", "while n < 3 & c < 2", HITS),
+    "hits that stop": (
+        f"if c < 2 {{ {HITS} }}",
+        "c := 0",
+        "while n < 3",
+        f"{HITS}  if c >= 2 {{ stop }}",
+    ),
+    "rounds that show nothing": (SILENT, "c := 0", "while n < 3", SILENT),
+    "an input": (f"if n <= k {{ {SHOWS} }}", "", "while n <= k", SHOWS),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_loop_that_counts_its_rounds_tells_what_a_for_does(name):
+    rounds, start, head, body = LOOPS[name]
+    wanted = answers(FOR.replace("  for n", f"  {start}\n  for n").replace("ROUND", rounds))
+    text = counted(FOR, head, f"{start}  n := 0").replace("ROUND", body)
+    found = answers(text)
+    assert found == wanted
+    assert not any("enclosure" in (each["value"] or ()) for each in found)
+
+
+def values(text):
+    """Return the values of claims as they are told."""
+    return [each["value"] for each in check_text(text)["results"]]
+
+
+class WriterOfLoops(Writer):
+    """Writes the same programs with loops that count."""
+
+    def program(self, policy):
+        text = super().program(policy)
+        head = text[text.index("  for i in 1..") :].partition("{")[0]
+        n = head.strip()[-1]
+        body, _, rest = text.partition(head)
+        shows, end, claim = rest.partition(" }\n}\n")
+        return f"{body}  i := 1  while i <= {n} {shows}  i := i + 1{end}{claim}"
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 5, 8, 11, 198])
+def test_random_programs_that_count_are_those_with_for_and_with_clamped_noise(seed):
+    counted, known = WriterOfLoops(seed).program("unbounded"), Writer(seed).program("unbounded")
+    (found,), (wanted,) = values(counted), values(known)
+    (near,) = values(WriterOfLoops(seed).program(f"clamped -{WIDTH}..{WIDTH}"))
+    assert found == wanted
+    assert "exact" in found
+    assert isclose(Fraction(found["decimal"]), Fraction(near["decimal"]), abs_tol=1e-6)
+
+
+def test_a_loop_that_counts_how_far_it_moves_a_number_tells_what_a_for_does():
+    """1/3 * 2^-7 of all runs have a t from 8 on, for which v is below with 2/3 at least."""
+    text = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  t ~ geometric(0, 1/2) unbounded
+  output asked
+  c := 0  while c < 7 { t := t - 1  c := c + 1 }
+  v ~ geometric(0, 1/2) unbounded
+  output v < t
+}
+compute m at x = 1: P=? [ X P>=2/3 [ X output = true ] ]
+"""
+    assert [each["exact"] for each in values(text)] == ["1/384"]

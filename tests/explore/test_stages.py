@@ -1,0 +1,97 @@
+"""Loops that count their rounds: how many draws a number may meet there."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpcheck import loads
+from dpcheck.explore.mechanism import followed, given_inputs
+from dpcheck.explore.runs import stages
+from dpcheck.explore.runs.liveness import flow_of
+from dpcheck.explore.runs.orders import Orders
+from dpcheck.explore.runs.raw_graph import Starts
+from dpcheck.explore.tails.tails import Tails, Window
+from dpcheck.limits import Limits
+
+DRAW = "y ~ geometric(0, 1/4) unbounded"
+COIN = "b ~ bernoulli(1/2)"
+HIT = "if y > t { c := c + 1 }"
+
+
+def given(body):
+    """Return a program with a number that it keeps to its end."""
+    text = f"""
+mechanism m {{
+  input x in 0..1
+  public k in 2..4
+  adjacent all
+  t ~ geometric(x, 1/2) unbounded
+  y := 0  c := 0  n := 0  {body}
+  output y > t
+}}
+check m: dp(1)
+"""
+    (check,) = loads(text).claims
+    return given_inputs(check.target, limits=Limits())
+
+
+def starts_of(body):
+    """Return where runs of the program start, without a run."""
+    known = given(body)
+    tails = Tails(known.wide, Window(), known.table)
+    flow, sizes = flow_of(known.mechanism, known.kept, tails), (known.n_inputs, known.table)
+    return Starts(known.mechanism, flow, known.inputs, *sizes, known.limits, tails, labelled=False)
+
+
+def n_draws(body):
+    """Return how many draws follow the one that is kept; None: endless ones."""
+    starts = starts_of(body)
+    (found,) = Orders({}, starts, starts.tails).n_draws
+    total = found[starts.mechanism.entry]
+    return None if total is None else total - 1
+
+
+LOOPS = {
+    f"for i in 1..5 {{ {DRAW} }}": 5,
+    f"while n < 3 {{ {DRAW}  n := n + 1 }}": 3,
+    f"while true {{ {DRAW}  n := n + 1  if n > 3 {{ break }} }}": 4,
+    f"while y > t & n < 3 {{ {DRAW}  n := n + 1 }}": 3,
+    f"{COIN}  while (b | n < 2) & n < 6 {{ {DRAW}  n := n + 1 }}": 6,
+    f"{COIN}  while b | n < 2 {{ {DRAW}  {COIN}  n := min(n + 1, 2) }}": None,
+    f"while n < 3 & c < 2 {{ {DRAW}  {HIT}  n := n + 1 }}": 3,
+    f"while c < 2 {{ {DRAW}  {HIT} }}": None,
+    f"while y > t {{ {DRAW} }}": None,
+    f"while n < 3 {{ c := 0  while c < 2 {{ {DRAW}  c := c + 1 }}  n := n + 1 }}": 6,
+    f"last := false  while !last {{ {DRAW}  n := n + 1  last := n = 4 }}": 4,
+    f"while n < k {{ {DRAW}  n := n + 1 }}": 4,
+    f"n := k  m := k  while n < m + 3 {{ {DRAW}  n := n + 1 }}": 3,
+    f"n := k  while n < 4 {{ {DRAW}  n := n + 1 }}": 2,
+    f"for i in 1..k {{ {DRAW} }}": 4,
+    f"b := false  b ~ bernoulli(if b then 1/2 else 1/3)  while b {{ {DRAW} }}": None,
+    f"{COIN}  while b {{ {COIN}  c := if b then c else 1 }}"
+    f"  while n < 3 & c < 2 {{ {DRAW}  n := n + 1 }}": 3,
+}
+
+
+@pytest.mark.parametrize(("body", "n"), LOOPS.items(), ids=LOOPS)
+def test_draws_are_counted_along_rounds_that_variables_count(body, n):
+    assert n_draws(body) == n
+
+
+def test_moves_are_counted_along_rounds():
+    found = followed(given(f"while n < 7 {{ t := t - 1  n := n + 1 }}  output t > 3  {DRAW}"))
+    assert found.starts.tails is not None
+    orders = Orders(found.seen.shown, found.starts, found.starts.tails)
+    assert orders.moved[found.starts.mechanism.entry] == 7
+
+
+@pytest.mark.parametrize(("most", "wanted"), [(1000, 3), (25, 4), (1, None)])
+def test_where_stages_are_many_less_is_known(most, wanted, monkeypatch):
+    """Of k nothing is known first, and then of n, too."""
+    monkeypatch.setattr(stages, "MAX_STAGES", most)
+    assert n_draws(f"while n < 4 & n < k - 1 {{ {DRAW}  n := n + 1 }}") == wanted
+
+
+def test_without_loops_nothing_is_told_apart():
+    starts = starts_of(f"if k > 2 {{ {DRAW} }}  if k > 3 {{ {DRAW} }}")
+    assert sorted(stages.stages_of(starts).nodes) == list(range(len(starts.flow.nodes)))
