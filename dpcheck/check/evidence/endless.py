@@ -8,7 +8,7 @@ from dpcheck.chain.chain import Chain, IntArray
 from dpcheck.chain.sets import distinct
 from dpcheck.check.evidence.directions import Directions
 from dpcheck.check.evidence.futures import futures_of
-from dpcheck.check.evidence.growth import GrowingRatio, growing_ratio
+from dpcheck.check.evidence.growth import DirectionGraph, GrowingRatio, growing_ratio
 from dpcheck.check.evidence.hidden import HiddenPair, HiddenPairs, HiddenStates
 from dpcheck.check.evidence.merged_prefixes import NO_PARTS, Hidden, MergedPrefixes, Parts, merged
 from dpcheck.check.evidence.singular import SingularPart, singular_parts
@@ -119,6 +119,12 @@ class EndlessPrefixes:
         if not self._are_few(limits):
             return None
         return steady_ratios(self._directions, self._roots, limits)
+
+    def graph(self, limits: Limits) -> tuple[DirectionGraph, list[int]] | None:
+        """Return the directions and where pairs begin; None if they are many, or somebody asks."""
+        if self._is_chosen or not self._are_few(limits):
+            return None
+        return DirectionGraph(self._directions), self._roots
 
     def words(self, limits: Limits) -> MergedPrefixes | None:
         """Return the graph of all prefixes, in which an analyst chooses by uniform draws.

@@ -41,6 +41,7 @@ from dpcheck.check.quantities.seen_pairs import (
     prefix_table,
 )
 from dpcheck.check.quantities.tight import Evidence, tight_quantity
+from dpcheck.check.quantities.turns import series_from, worst_gap
 from dpcheck.check.values import event_text
 from dpcheck.check.values.amounts import (
     ENCLOSED_DIGITS,
@@ -59,7 +60,7 @@ from dpcheck.check.values.verdicts import (
 )
 from dpcheck.exact import Budget, Extended, TooLarge, divide
 from dpcheck.limits import Limit, LimitReached
-from dpcheck.logic.claims import TightEpsilon
+from dpcheck.logic.claims import TightDelta, TightEpsilon
 from dpcheck.records import dataclass, replace
 
 _MAX_DEPTH = 256
@@ -92,7 +93,27 @@ def decide_endless(claim: EventClaim, seen: SeenPairs) -> Outcome:
                 decision = decide_event_claim(claim, words, seen)
                 assert decision.verdict is not None, "complete evidence decides"
                 return Outcome(decision.verdict, seen.coverage(), (), decision.value)
+        case TightDelta(epsilon=epsilon):
+            evidence = _turns(seen, epsilon)
+            found = None if evidence is None else decide_event_claim(claim, evidence, seen)
+            if found is not None:
+                short = isinstance(found.verdict, Violated) and violating_prefixes(claim, seen)
+                verdict = short[1].verdict if short else found.verdict
+                assert verdict is not None, "complete evidence decides, and so does what violates"
+                return Outcome(verdict, seen.coverage(), (), found.value)
     return decide_by_prefixes(claim, seen, _prefixes(seen), _cut(seen, shows_state=True))
+
+
+def _turns(seen: SeenPairs, epsilon: Budget) -> WordEvidence | None:
+    """Return the worst event for ε, if all outputs are told by cycles that are repeated."""
+    graph, roots = endless_prefixes(seen).graph(seen.limits) or (None, [])
+    series = [None if graph is None else series_from(graph, root) for root in roots]
+    with suppress(TooLarge):
+        gap = worst_gap([row for row in series if row is not None], epsilon)
+        if gap is not None and None not in series:
+            words = event_text.many_sequences(None, gap, ExpFactor.of(epsilon))
+            return WordEvidence(gap, event_text.EventText(words, ()))
+    return None
 
 
 def violating_prefixes(claim: EventClaim, seen: SeenPairs) -> tuple[Evidence, Decision] | None:
@@ -155,7 +176,7 @@ def evidence_of_prefixes(claim: EventClaim, seen: SeenPairs) -> Evidence:
 
 @dataclass(frozen=True, eq=False)
 class WordEvidence:
-    """One sequence of outputs: what it shows bounds ε from below."""
+    """One event: what a sequence of outputs shows bounds ε from below."""
 
     gap: EventGap
     event: event_text.EventText
