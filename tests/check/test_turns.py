@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpcheck.check.evidence.endless import EndlessPrefixes
 from dpcheck.check.quantities import turns
 from dpcheck.check.values.verdicts import Value
+from dpcheck.limits import Limits
 from tests.check.building import STOP, mechanism_chain
-from tests.check.claims import compute, delta, ln, outcome
+from tests.check.claims import compute, delta, fraction, ln, outcome
 from tests.checking import check_text
 
 INPUTS = ("x = 0", "x = 1")
@@ -155,10 +158,37 @@ def test_a_side_that_never_stops_leaves_all_pairs_to_bounds():
     assert Fraction(result["value"]["enclosure"][1]) == 1
 
 
-@pytest.mark.parametrize(("limit", "most"), [("_MAX_WAYS", 0), ("_MAX_BITS", 10)])
-def test_what_is_too_large_is_left_to_bounds(limit, most, monkeypatch):
-    text = LOOP.replace("STEP", "{0: (3 - x)/4, 1: (1 + x)/4}") + "compute m: delta(ln 40)"
-    exact = Fraction(check_text(text)["results"][0]["value"]["exact"])
-    monkeypatch.setattr(turns, limit, most)
-    low, high = check_text(text)["results"][0]["value"]["enclosure"]
-    assert Fraction(low) <= exact <= Fraction(high)
+SMALL = LOOP.replace("STEP", "{0: (3 - x)/4, 1: (1 + x)/4}")
+
+
+def test_more_ways_than_are_followed_are_left_to_bounds(monkeypatch):
+    exact = Fraction(check_text(SMALL + "compute m: delta(0)")["results"][0]["value"]["exact"])
+    monkeypatch.setattr(turns, "_MAX_WAYS", 0)
+    (result,) = check_text(SMALL + "compute m: delta(0)")["results"]
+    low, high = map(Fraction, result["value"]["enclosure"])
+    assert low <= exact <= high
+
+
+@settings(max_examples=20)
+@given(waiting(), st.sampled_from(FACTORS))
+def test_long_powers_are_rounded_on_both_sides(drawn, factor):
+    chain = chain_of(*drawn)
+    exact = outcome(chain, compute(delta(ln(str(factor))))).verdict.exact
+    graph, (root,) = EndlessPrefixes(chain, chain.neighbors.pairs, Limits()).graph(Limits())
+    rows = [turns.series_from(graph, root)]
+    with patch.object(turns, "_MAX_BITS", 0), patch.object(turns, "_BITS", 4):
+        low, high = (turns.worst_gap(rows, ln(str(factor)), side) for side in (-1, 1))
+    bounds = [0 if gap is None else gap.p - fraction(str(factor)) * gap.q for gap in (low, high)]
+    assert bounds[0] <= exact <= bounds[1]
+
+
+def test_what_is_rounded_is_told_as_no_probability(monkeypatch):
+    monkeypatch.setattr(turns, "_MAX_BITS", 10)
+    report = check_text(
+        f"{RARELY} refute m: dp(ln 4, 1/1000) check m: dp(ln 4, 1/10) compute m: delta(ln 4)"
+    )
+    violated, holds, value = report["results"]
+    assert violated["counterexample"]["probabilities"] == []
+    assert holds["verdict"] == "holds"
+    low, high = map(Fraction, value["value"]["enclosure"])
+    assert 0 < high - low < Fraction(1, 10**14)

@@ -55,10 +55,11 @@ from dpcheck.check.values.verdicts import (
     Outcome,
     OutputSequence,
     Phrase,
+    Undecided,
     Verdict,
     Violated,
 )
-from dpcheck.exact import Budget, Extended, TooLarge, divide
+from dpcheck.exact import Budget, Extended, TooLarge, divide, excess_sign
 from dpcheck.limits import Limit, LimitReached
 from dpcheck.logic.claims import TightDelta, TightEpsilon
 from dpcheck.records import dataclass, replace
@@ -94,23 +95,44 @@ def decide_endless(claim: EventClaim, seen: SeenPairs) -> Outcome:
                 assert decision.verdict is not None, "complete evidence decides"
                 return Outcome(decision.verdict, seen.coverage(), (), decision.value)
         case TightDelta(epsilon=epsilon):
-            evidence = _turns(seen, epsilon)
-            found = None if evidence is None else decide_event_claim(claim, evidence, seen)
-            if found is not None:
-                short = isinstance(found.verdict, Violated) and violating_prefixes(claim, seen)
-                verdict = short[1].verdict if short else found.verdict
-                assert verdict is not None, "complete evidence decides, and so does what violates"
-                return Outcome(verdict, seen.coverage(), (), found.value)
+            outcome = _decide_turns(claim, seen, epsilon)
+            if outcome is not None:
+                return outcome
     return decide_by_prefixes(claim, seen, _prefixes(seen), _cut(seen, shows_state=True))
 
 
-def _turns(seen: SeenPairs, epsilon: Budget) -> WordEvidence | None:
-    """Return the worst event for ε, if all outputs are told by cycles that are repeated."""
+def _decide_turns(claim: EventClaim, seen: SeenPairs, epsilon: Budget) -> Outcome | None:
+    """Decide a claim about δ by cycles that are repeated: exactly, else by rounded powers."""
+    exact = _turns(seen, epsilon, 0)
+    low, high = (exact or _turns(seen, epsilon, side) for side in (-1, 1))
+    if low is None or high is None:
+        return None
+    if exact is not None:
+        found = decide_event_claim(claim, exact, seen)
+        assert found.verdict is not None, "complete evidence decides"
+        outcome = Outcome(found.verdict, seen.coverage(), (), found.value)
+    else:
+        outcome = decide_by_prefixes(as_comparison(claim), seen, iter([(1, low)]), {1: high}.get)
+    if isinstance(outcome.verdict, Violated):
+        short, shown = violating_prefixes(claim, seen), outcome.verdict.counterexample
+        if exact is None:  # what was rounded is no probability of the event
+            shown = replace(shown, probabilities=(), ratio=None, excess=None)
+        verdict = short and short[1].verdict
+        outcome = replace(outcome, verdict=verdict or Violated(shown))
+    return None if isinstance(outcome.verdict, Undecided) else outcome
+
+
+def _turns(seen: SeenPairs, epsilon: Budget, rounding: int) -> WordEvidence | None:
+    """Return the worst event for ε, if all outputs are told by cycles that are repeated.
+
+    None where powers are too long, and are not to be rounded (0): then down (-1) or up (1).
+    """
     graph, roots = endless_prefixes(seen).graph(seen.limits) or (None, [])
     series = [None if graph is None else series_from(graph, root) for root in roots]
     with suppress(TooLarge):
-        gap = worst_gap([row for row in series if row is not None], epsilon)
-        if gap is not None and None not in series:
+        gap = worst_gap([row for row in series if row is not None], epsilon, rounding)
+        is_shown = gap is not None and excess_sign(gap.p, gap.q, epsilon) > 0
+        if gap is not None and is_shown and None not in series:
             words = event_text.many_sequences(None, gap, ExpFactor.of(epsilon))
             return WordEvidence(gap, event_text.EventText(words, ()))
     return None

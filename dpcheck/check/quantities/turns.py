@@ -4,7 +4,8 @@ The law. A cycle leads a direction back to itself and multiplies the weights of 
 < 1; other ways on lead to leaves of weights p, q. So after n = 0, 1, ... turns these are x^n p and
 y^n q, and turns without end have probability 0. If x > y, there is for every E a least n from which
 on x^n p > E y^n q: of each leaf the worst event for E takes the turns from n on, of the weights
-Σ x^k p = p x^n / (1 - x) and q y^n / (1 - y). If x < y, it takes those before some n.
+Σ x^k p = p x^n / (1 - x) and q y^n / (1 - y). If x < y, it takes those before some n. Where powers
+are long, p rounded down and q up bound δ from below, and the other way round from above.
 """
 
 from __future__ import annotations
@@ -12,20 +13,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
+from flint import ctx, fmpq
+
 from dpcheck import exact
 from dpcheck.check.evidence.directions import EQUAL
 from dpcheck.check.evidence.growth import DirectionGraph, GrowingRatio, Sides
 from dpcheck.check.evidence.merged_evidence import best_gap
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.exact import add, divide, excess_sign, multiply, power, subtract
+from dpcheck.privacy.enclosed import ball_of
 
 Series = tuple[Sides, Sides]
 """The weights of a leaf, and what every turn multiplies them by: 0 where there is one only."""
 _ONCE: Sides = 0, 0
 _MAX_WAYS = 10_000
 """Ways to leaves: they are not merged on the way."""
-_MAX_BITS = 1 << 21
-"""Of a power: 300,000 digits of both sides are written in a second."""
+_MAX_BITS = 1 << 18
+"""Of a power that is written out; longer ones are rounded."""
+_BITS = 512
+"""Of powers that are rounded."""
 
 
 def series_from(graph: DirectionGraph, root: int) -> list[Series] | None:
@@ -63,20 +69,22 @@ def _one_turn(graph: DirectionGraph, node: int) -> tuple[list[tuple[int, Sides]]
             return None if 1 in sides else (exits, sides)
 
 
-def worst_gap(series: Sequence[Sequence[Series]], epsilon: exact.Budget) -> EventGap | None:
+def worst_gap(
+    series: Sequence[Sequence[Series]], epsilon: exact.Budget, rounding: int
+) -> EventGap | None:
     """Return p - E q of what pairs tell, [n_pairs], the largest over events, pairs, directions.
 
-    Raises `TooLarge` where powers are too long to be written.
+    Where powers are too long it is less (rounding -1) or more (1); raises `TooLarge` (0).
     """
     back = [[(start[::-1], turn[::-1]) for start, turn in row] for row in series]
     masses = {
-        side: [reduce(_sum, (_worst(*each, epsilon) for each in row)) for row in rows]
+        side: [reduce(_sum, (_worst(*each, epsilon, rounding) for each in row)) for row in rows]
         for side, rows in ((True, series), (False, back))
     }
     return best_gap(masses, lambda left, right: left.exceeds(right, ExpFactor.of(epsilon)))
 
 
-def _worst(start: Sides, turn: Sides, epsilon: exact.Budget) -> Sides:
+def _worst(start: Sides, turn: Sides, epsilon: exact.Budget, rounding: int) -> Sides:
     """Return p and q of the worst event of a series."""
     x, y = turn
     total = divide(start[0], subtract(1, x)), divide(start[1], subtract(1, y))
@@ -85,8 +93,23 @@ def _worst(start: Sides, turn: Sides, epsilon: exact.Budget) -> Sides:
         return total if excess_sign(*start, epsilon) > 0 else (0, 0)
     sides = (start, turn) if change > 0 else (start[::-1], turn[::-1])
     n = GrowingRatio(0, True, (), (), (), *sides).least_turns(epsilon if change > 0 else -epsilon)
-    later = _product(total, (power(x, n, _MAX_BITS), power(y, n, _MAX_BITS)))
+    up = change * rounding
+    later = _product(total, (_power(x, n, up), _power(y, n, -up)))
     return later if change > 0 else (subtract(total[0], later[0]), subtract(total[1], later[1]))
+
+
+def _power(base: exact.Number, n: int, rounding: int) -> exact.Number:
+    """Return base^n < 1; where that is long, a number below (-1) or above (1), or `TooLarge`."""
+    try:
+        return power(base, n, _MAX_BITS)
+    except exact.TooLarge:
+        if not rounding:
+            raise
+    with ctx.workprec(_BITS):
+        found, least = ball_of(base, _BITS) ** n, fmpq(1, 2**_BITS)
+        if found < least:
+            return least if rounding > 0 else 0
+        return (found.upper() if rounding > 0 else found.lower()).fmpq()
 
 
 def _product(left: Sides, right: Sides) -> Sides:
