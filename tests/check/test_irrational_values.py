@@ -332,3 +332,26 @@ def test_a_part_may_end_at_an_irrational_value(part):
     (at,) = result["values"]["fails_for"]
     assert (at["from"], at["open"]) == (at["to"], [False, False])
     assert at["from"]["exact"] == "ln(2)"
+
+
+def test_no_ratios_are_taken_for_equal_at_an_irrational_value_where_a_weight_is_0():
+    """(1/6)^(1/3) and (1/2)^(1/3) lie in (1/2, 4/5): p^3 = 1/6 at one, 2 p^3 = 1 at the other."""
+    text = """
+param p in (0, 1)
+mechanism m {
+  input x in 0..1
+  adjacent all
+  b ~ bernoulli(if x = 1 then p^3 else (2*p^3 - 1)^2)
+  y ~ geometric(0, 1/6) unbounded
+  z ~ geometric(x, p^3) unbounded
+  output z
+  output y
+}
+check m at x = 0: P<=1/42 [ X X output > 1 ]
+check m at x = 0: P<=1/4 [ X output > 1 ]
+"""
+    holds, fails = check_text(text)["results"]
+    assert holds["verdict"] == "holds"
+    (interval,) = fails["values"]["fails_for"]
+    assert interval["from"]["root_of"] == "4*p^6 - p^3 - 1"
+    assert interval["to"]["exact"] == "1"

@@ -98,6 +98,7 @@ def decide_for_all(
     at: At | None,
     for_all: ForAll,
     vanishing: tuple[Number, ...],
+    gaps: tuple[Number, ...],
     weights: tuple[Number, ...],
     *,
     at_value: Callable[[Chosen | Param], Outcome],
@@ -112,7 +113,7 @@ def decide_for_all(
     truths = Truths(chain, limits)
     selected = selected_states(truths, at)
     asked = selected, truths, measures
-    setting = Setting(*asked, claim, for_all, vanishing, weights, at_value)
+    setting = Setting(*asked, claim, for_all, vanishing, gaps, weights, at_value)
     match claim:
         case QuantityValue(quantity=quantity):
             return _value(quantity, setting)
@@ -413,7 +414,7 @@ def _single_values(setting: Setting, known: Failing) -> dict[Chosen | Param, Reg
     zeros = setting.zeros(line)
     for t in zeros.ends:
         value = line.value_of(line.of_param(t))
-        at = line.only(t, setting.vanishing) if value is None else value
+        at = line.only(t, [*setting.vanishing, *setting.gaps]) if value is None else value
         found[at] = Region(line.low, line.high, (t,), (False, True, False))
     return found | {value: line.beside(value, (0,)) for value in known.alone}
 

@@ -44,10 +44,9 @@ def parts_of(
     a value is asked by itself where these are exact numbers, too; `zeros` are weights that are 0
     for some value, which no interval around an irrational one may have beside it.
     """
-    param, pairs = for_all.param, combinations(dict.fromkeys(ratios), 2)
+    param, gaps = for_all.param, gaps_of(ratios)
     if param.is_single:
         return []
-    gaps = [subtract(*pair) for pair in pairs]
     line = line_of(param, [*gaps, *others], is_exponential=for_all.is_exponential)
     equal = distinct_roots(t for gap in gaps for t in line.where(gap, (0,)).ends)
     if not equal:
@@ -65,6 +64,11 @@ def parts_of(
         value = line.value_of(line.of_param(t))
         parts.append(line.only(t, [*gaps, *zeros]) if value is None else value)
     return parts[::-1] if line.is_turned else parts
+
+
+def gaps_of(ratios: Sequence[Number]) -> list[Number]:
+    """Return the differences of ratios: where one is 0, two of them are equal."""
+    return [subtract(*pair) for pair in combinations(dict.fromkeys(ratios), 2)]
 
 
 def _meets(asked: Region, ends: Sequence[Root]) -> Iterator[bool]:

@@ -27,14 +27,16 @@ from dpcheck.records import Frozen, dataclass, field, fields
 class Setting(Asked):
     """What a claim about all values of a parameter is decided with.
 
-    `vanishing` are weights that are 0 for some value of it; `weights` have the units of all, also
-    of those that no number of the claim depends on. `at` asks the same claim of one value, or of
-    the irrational one that lies in an interval.
+    `vanishing` are weights that are 0 for some value of it, `gaps` those between ratios of shown
+    numbers, of which one stands for both where they are equal; `weights` have the units of all,
+    also of those that no number of the claim depends on. `at` asks the same claim of one value, or
+    of the irrational one that lies in an interval.
     """
 
     claim: Claim
     for_all: ForAll
     vanishing: tuple[Number, ...]
+    gaps: tuple[Number, ...]
     weights: tuple[Number, ...]
     at: Callable[[Chosen | Param], Outcome]
 

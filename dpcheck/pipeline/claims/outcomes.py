@@ -163,11 +163,12 @@ def _for_all_values(
 def _at_once(ready: Ready, for_all: ForAll, single: _SingleValues, limits: Limits) -> Outcome:
     """Return the outcome of a claim about all values, from a chain of rows that depend on them."""
     from dpcheck.check.all_values.decide import NOT_SHOWN, decide_for_all
-    from dpcheck.check.all_values.parts import joined_outcome, parts_of
+    from dpcheck.check.all_values.parts import gaps_of, joined_outcome, parts_of
     from dpcheck.check.all_values.setting import numbers_of
     from dpcheck.check.arrangements import at_distance
 
     check = ready.check
+    ratios = [ratio for source in ready.sources for ratio in source.window.ratios]
 
     def decide_on(ready: Ready, claim: Claim) -> Outcome:
         chain = ready.chain
@@ -176,7 +177,7 @@ def _at_once(ready: Ready, for_all: ForAll, single: _SingleValues, limits: Limit
         weights = ready.explored.table.weights
         return decide_for_all(
             *(chain, claim, check.at, for_all),
-            *(tuple(weights.vanishing), tuple(weights.by_unit.values())),
+            *(tuple(weights.vanishing), tuple(gaps_of(ratios)), tuple(weights.by_unit.values())),
             at_value=partial(single.outcome, claim),
             measures=measures_of(ready.explored, check, chain.n_states),
             limits=limits,
@@ -184,7 +185,6 @@ def _at_once(ready: Ready, for_all: ForAll, single: _SingleValues, limits: Limit
 
     shown = told_in_kinds(ready.sources, check.claim)
     if shown:
-        ratios = [ratio for source in shown for ratio in source.window.ratios]
         weights = ready.explored.table.weights
         others = *numbers_of(check.claim), *weights.by_unit.values()
         parts = parts_of(for_all, ratios, others, weights.vanishing)
