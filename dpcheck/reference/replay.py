@@ -19,6 +19,8 @@ from dpcheck.reference.runs import Equations, Law, Model, Node, Point, Result
 from dpcheck.reference.syntax import Tree, named, parsed
 from dpcheck.reference.values import End, NotCovered, Value
 
+MINUS_INFINITE = ("-", INFINITE)
+
 STEPS = 2_000_000
 """Bounds the statements that are run to derive one violation again."""
 REACHES = [4 << n for n in range(11)]
@@ -86,7 +88,7 @@ class Replay:
         ):
             if (
                 begins == line
-                and about == (values or (declared and declared[1:]))
+                and self._is_about(about, values or (declared and declared[1:]), env)
                 and (about is None) == ("value" not in self.fields)
                 and self._meant(of, env) == target
                 and self._is_written((at, claim), (self.at, self.tree), env)
@@ -101,6 +103,23 @@ class Replay:
             return evaluate(target, env, scope)
         arguments = map(named, target[2])
         return target[1], tuple((name, self._meant(part, env)) for name, part in arguments)
+
+    def _is_about(self, about: Tree | None, asked: Tree | None, env: Env) -> bool:
+        """Return whether a witness is about the values that a claim asks for, however written."""
+        if not about or not asked:
+            return not about and not asked
+        (name, ends), (own_name, own_ends) = about, asked
+        return name == own_name and all(
+            word == own_word and (end == own or self._are_equal(end, own, env))
+            for (word, end), (own_word, own) in zip(ends, own_ends, strict=True)
+        )
+
+    def _are_equal(self, end: Tree, own: Tree, env: Env) -> bool:
+        if INFINITE in (end, own) or MINUS_INFINITE in (end, own):
+            return False
+        scope = self.loaded.scope
+        a, b = evaluate(end, {}, scope), evaluate(own, env, scope)
+        return compare("<=", a, b) and compare(">=", a, b)
 
     def _is_written(self, tree: Tree, written: Tree, env: Env) -> bool:
         """Return whether a witness has a part of a claim, with values for names."""
@@ -118,7 +137,9 @@ class Replay:
         is_its_own = declared is not None and written.partition(" = ")[0] == name
         need(is_its_own, f"the model has no parameter {written}")
         for word, end in (*declared[2], *ends):
-            is_so = end == INFINITE or compare(word, scope.named(name), evaluate(end, {}, scope))
+            is_so = end in (INFINITE, MINUS_INFINITE) or compare(
+                word, scope.named(name), evaluate(end, {}, scope)
+            )
             need(is_so, f"{written} is no value that the claim is about")
 
     def _question(self) -> tuple[Question, list[Point]]:

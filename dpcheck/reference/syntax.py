@@ -126,7 +126,7 @@ def called(name: str, arguments: Block, binding: Block | None) -> Tree:
 def ends(first: Tree, *rest: Tree) -> Tree:
     """Return what the values of a parameter compare with: `in (0, 1]`, or `> 0`."""
     if not rest:
-        return ((">", first),)
+        return (">", first), ("<", ("name", "inf"))
     low, high, close = rest
     return (">" if first == "(" else ">=", low), ("<" if close == ")" else "<=", high)
 

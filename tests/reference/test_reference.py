@@ -294,6 +294,39 @@ def test_a_value_of_a_parameter_is_one_that_a_claim_for_all_values_has(tmp_path,
         Replay(model, fields).derived()
 
 
+@pytest.mark.parametrize(
+    ("param", "asked", "budget"),
+    [
+        ("eps > 0", "", "eps/2"),
+        ("eps > 0", " for eps in (2 * ln 2, 3)", "ln 2"),
+        ("eps > 0", " for eps in [ln 2, ln 2]", "eps/2"),
+        ("eps in (-inf, inf)", "", "ln 2"),
+        ("eps in (-1, inf)", " for eps in [0.5, 2.5]", "ln 2"),
+    ],
+)
+def test_values_of_a_parameter_may_be_written_in_other_words(
+    param, asked, budget, tmp_path, monkeypatch, capsys
+):
+    """As `> 0`, with decimals, logarithms of powers, one value, and no ends at all."""
+    monkeypatch.chdir(tmp_path)
+    model = f"""
+param {param}
+mechanism survey {{
+  input x in 0..1
+  adjacent all
+  y ~ bernoulli(if x = 1 then exp(eps)/(1 + exp(eps)) else 1/(1 + exp(eps)))
+  output y
+}}
+refute survey{asked}: dp({budget})
+for k in 2..3 {{ refute survey for eps in [1/k, 5]: dp(ln k) }}
+"""
+    (tmp_path / "m.dpm").write_text(model, "utf-8")
+    assert run(["check", "m.dpm", "-q", "--witness", "w"]) == 0
+    witnesses = sorted(map(str, (tmp_path / "w").iterdir()))
+    assert len(witnesses) == 3
+    assert run(["replay", *witnesses]) == 0, capsys.readouterr().err
+
+
 NEAR = """mechanism near { input x in 0..2 adjacent abs(x - x') <= 1
   y ~ if x = 0 then {Y: 1/8, N: 7/8} else {Y: 1/2, N: 1/2}  output y }
 refute near: dp(ln 2)

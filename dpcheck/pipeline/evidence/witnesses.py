@@ -147,7 +147,10 @@ def _witness(outcome: Outcome, ready: Ready, heading: Heading, limits: Limits) -
         return lacking_text(heading.fields, "the claim is about all values of a `param`")
     known, fields = outcome.all_values, heading.fields
     if known is not None:
-        asked = {**fields["claim"], "for": f"{known.param} in {known.asked}"}
+        values = known.asked
+        if values.startswith("{"):
+            values = f"[{values[1:-1]}, {values[1:-1]}]"  # as a claim asks for one value
+        asked = {**fields["claim"], "for": f"{known.param} in {values}"}
         fields = {**fields, "claim": asked, "value": f"{known.param} = {known.sample}"}
     runs = arranged(ready.parts, limits)
     is_composed = len(runs) > 1 or any(times > 1 for _, times in runs)
