@@ -306,8 +306,12 @@ Right: input x in 0..5   ...   y := x + 1
     @property
     def help(self) -> str:
         """What to write instead."""
-        chosen = self.chosen and f"choose a value, `-D {self.name}={self.chosen}`, or "
-        return f"{chosen}assign to a local of another name"
+        local = "assign to a local of another name"
+        return (
+            local
+            if not self.chosen
+            else (f"{local}, or leave this out and choose a value, `-D {self.name}={self.chosen}`")
+        )
 
 
 class ConstantCycle(Mistake, code="DP309"):
