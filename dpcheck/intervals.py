@@ -87,10 +87,15 @@ class ParamInterval:
         """
         if self.low == self.high and not self.low.is_open:
             return f"{{{self.low.text}}}"
-        low, high = self.low.text, self.high.text
-        if low == high:
-            low, high = (end.exact or end.decimal for end in (self.low, self.high))
-        return self._between(low, high)
+        return self._between(*self.end_texts)
+
+    @property
+    def end_texts(self) -> tuple[str, str]:
+        """Both ends as `text` has them."""
+        low, high = self.low, self.high
+        if low.text != high.text or low == high:
+            return low.text, high.text
+        return low.exact or low.decimal, high.exact or high.decimal
 
     def _between(self, low: str, high: str) -> str:
         return f"{'(' if self.low.is_open else '['}{low}, {high}{')' if self.high.is_open else ']'}"

@@ -301,13 +301,13 @@ def _value_rows(answer: Answer) -> list[Row]:
 def roots(known: verdicts.AllValues) -> list[str]:
     """Return what the irrational ends of the set, or of the pieces, are."""
     intervals = *known.fails_for, *(piece.interval for piece in known.pieces)
-    found = {
-        end.text: end.equation
+    found = dict.fromkeys(
+        (text, end.equation)
         for interval in intervals
-        for end in (interval.low, interval.high)
+        for text, end in zip(interval.end_texts, (interval.low, interval.high), strict=True)
         if end.equation is not None
-    }
-    return [f"{text} is a root of {notation.expression_text(root)}" for text, root in found.items()]
+    )
+    return [f"{text} is a root of {notation.expression_text(root)}" for text, root in found]
 
 
 def _beside(answer: Answer) -> tuple[Piece, ...]:

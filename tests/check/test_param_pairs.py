@@ -500,3 +500,17 @@ def test_what_is_said_to_hold_names_the_target_with_its_parameter(tmp_path):
     assert pasted.startswith("check answer(yes = 1/exp(eps)) for eps in (0, ln(2)] at x = true: ")
     (result,) = check_text(f"param eps in (0, 1)\n{model}{pasted}\n")["results"]
     assert (result["verdict"], result["values"]["in"]) == ("holds", "(0, ln(2)]")
+
+
+def test_each_irrational_end_is_explained_as_it_is_written(tmp_path):
+    """Ends that are equal in six digits have more where they stand, and so below."""
+    answer = ANSWER.replace("YES", "(2*p^2 - 1)^2").replace("NO", "1/2")
+    place = tmp_path / "m.dpm"
+    asked = "check answer: dp(10 * ln 10)\ncheck answer: dp(18 * ln 10)\n"
+    place.write_text(f"param p in (0, 1)\n{answer}{asked}", encoding="utf-8")
+    shown = " ".join(called("check", place, "--explain", "none").stdout.split())
+    assert "and (0.99999999999375, 1)" in shown
+    assert "where 0.99999999999375 is a root of 80000000000*p^4" in shown
+    assert "(0.70710678093654752, 0.70710678143654752)" in shown
+    for end in ("093654752", "143654752"):
+        assert f"where 0.70710678{end} is a root of 8000000000000000000*p^4" in shown
