@@ -114,10 +114,9 @@ class _Game:
             self.found.starts.append(self._option(Way((), start, (), (), ())).target)
         while self.waiting:
             number, state = self.waiting.pop()
+            self.limits.check_time(f"{number} states of an alignment")
             moves = self.ways.moves(state)
             self.found.moves[number] = [[self._option(way) for way in move] for move in moves]
-            if number % 1000 == 0:
-                self.limits.check_time(f"{number} states of an alignment")
 
     def _starts(self) -> Iterator[dict[str, Mixed]]:
         """Yield what is known at the start: public inputs from finite sets.
@@ -175,6 +174,7 @@ class _Game:
         seen, waiting = {start.key}, [start]
         try:
             while waiting:
+                self.limits.check_time(f"{len(self.numbers)} states of an alignment")
                 for move in self.ways.moves(waiting.pop()):
                     if len(move) != 1:  # noise that is kept is compared with its like
                         continue

@@ -149,6 +149,34 @@ def test_rounds_are_settled_once_for_all_private_centers(monkeypatch):
     assert len(rounds) < 10
 
 
+def test_a_state_that_leads_to_long_rounds_ends_with_the_time_too():
+    """Each round makes the number that is kept of one draw more, and is followed by itself."""
+    target = mechanism("""
+mechanism m {
+  input q[1..] in integers
+  adjacent linf(q, q') <= 1
+  s ~ geometric(0, 1/2) unbounded
+  w ~ geometric(0, 1/2) unbounded
+  for i in 1.. {
+    w := s - w
+    z ~ geometric(q[i], 1/2) unbounded
+    output z >= w
+    s ~ geometric(q[i], 1/2) unbounded
+  }
+}""")
+    asked = []
+
+    class Late(Limits):
+        def check_time(self, progress):
+            asked.append(progress)
+            if len(asked) > 20:
+                raise LimitReached(Limit("time", 1), progress)
+
+    with pytest.raises(LimitReached):
+        arena(target, differences(target), Late())
+    assert asked[-1] == asked[-2], "no state was finished between two looks at the clock"
+
+
 def test_windows_have_integers_as_far_apart_as_neighbors():
     """Answers that differ by 100 show in two rounds what 201 integers would be needed for."""
     text = in_rounds("output z >= 50").replace("<= 1", "<= 100").replace("1/2)", "exp(-1/100))")
