@@ -168,6 +168,29 @@ def test_the_run_of_a_path_formula_has_the_chance_of_its_draws(claim, shown, of,
     assert product == exact(run.share) * exact(heaviest.probability)
 
 
+@pytest.mark.parametrize(
+    ("claim", "shown"),
+    [
+        ("P>=1 [ F<=4 output = 1 ]", {"0": "1/4", "diverged": "1/2"}),
+        ("P>=1 [ X (output = 0 & X X stopped) ]", {"1": "1/4", "diverged": "1/2"}),
+        ("P>=1 [ F<=2 (output = 1 & X diverged) ]", {"0": "1/4", "1": "1/4", "diverged": "1/2"}),
+    ],
+)
+def test_runs_that_are_over_while_a_formula_waits_have_their_outputs_alone(claim, shown, tmp_path):
+    text = f"""mechanism m {{
+      input x in 0..1
+      adjacent all
+      y ~ {{0: 1/4, 1: 1/4, 2: 1/2}}
+      if y = 2 {{ while true {{ }} }}
+      output y
+    }}
+    check m: {claim}"""
+    (found,) = explained(text, tmp_path)
+    outside = {str(run.shown): run.probability.exact for run in found.runs if not run.is_inside}
+    assert outside == shown
+    assert str(found.run.shown) in shown
+
+
 def test_a_run_is_not_told_by_outputs_that_do_not_decide_a_formula(tmp_path):
     text = """mechanism m {
       input x in 0..1

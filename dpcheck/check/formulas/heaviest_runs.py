@@ -124,20 +124,22 @@ class _Search:
         beliefs: list[Belief] = [{(s, self.rests.start): 1} for s in states]
         waiting: list[tuple[Any, int, tuple[_Shown, ...], list[Belief]]] = []
         heappush(waiting, (_rising(-1), next(order), (), beliefs))
-        runs: list[HeavyRun] = []
+        runs: dict[OutputSequence, tuple[Number, ...]] = {}
         for _ in range(_MAX_GROUPS):
             if not waiting or len(runs) >= _MAX_FOUND or self.n_edges > _MAX_EDGES:
                 break
             _, _, shown, beliefs = heappop(waiting)
             true, open_beliefs, is_over = self._settled(beliefs)
             if compare(true[0], 0) > 0:
-                runs.append((self._sequence(shown, is_over=is_over), true))
+                sequence = self._sequence(shown, is_over=is_over)
+                known = runs.get(sequence, (0,) * len(true))
+                runs[sequence] = tuple(add(a, b) for a, b in zip(known, true, strict=True))
             for label, following in self._following(open_beliefs).items():
                 mass = sum_of(following[0].values())
                 if mass != 0:
                     group = (*shown, label)
                     heappush(waiting, (_rising(multiply(-1, mass)), next(order), group, following))
-        return _heaviest(runs)
+        return _heaviest(list(runs.items()))
 
     def _settled(self, beliefs: list[Belief]) -> tuple[tuple[Number, ...], list[Belief], bool]:
         """Return the weight for which the formula is true now, and the beliefs still open.
@@ -189,11 +191,10 @@ class _Search:
 
     def _sequence(self, shown: tuple[_Shown, ...], *, is_over: bool) -> OutputSequence:
         """Return what the runs of a group show, and how they end."""
-        texts = [*map(self._text, shown)]
-        for end, sink in ((STOPPED, "stopped"), (DIVERGED, "diverged")):
-            if shown and shown[-1] == (-1, sink):
-                return output_sequence(texts[:-1], end)
-        return output_sequence(texts, STOPPED if is_over else GOES_ON)
+        for end, sink in ((STOPPED, (-1, "stopped")), (DIVERGED, (-1, "diverged"))):
+            if shown and shown[-1] == sink:  # a formula may wait there for its bound: `F<=3 top`
+                return output_sequence([self._text(each) for each in shown if each != sink], end)
+        return output_sequence(map(self._text, shown), STOPPED if is_over else GOES_ON)
 
     def _ends(self, state: int) -> bool:
         """Return whether a run ends in a state: the next one is the end."""
