@@ -344,3 +344,33 @@ def test_sequences_that_are_no_numbers_are_parted_from_each_other(tmp_path):
     (told,) = [str(each.text) for each in why.remarks if each.label == "attained"]
     both = "{ (0, 0), then false; (0, 0), then true }"
     assert told == f"the outputs {both} are no numbers, so no error is finite"
+
+
+def test_a_run_counts_that_shows_the_first_outputs_and_nothing_more_for_ever(tmp_path):
+    text = """mechanism m {
+      input x in 0..1
+      adjacent all
+      b ~ bernoulli(if x = 1 then 3/4 else 1/4)
+      output if x = 1 then N else Y
+      if b { while true { } }
+      output b
+    }
+    check m: P<=1/3 [ F output = N ]"""
+    (found,) = explained(text, tmp_path)
+    assert (str(found.run.shown), found.run.share.exact) == ("N, ...", "3/4")
+    assert [step.value for step in found.run.steps] == ["true", "N"]
+
+
+def test_what_the_right_does_after_the_first_outputs_does_not_part_it(tmp_path):
+    text = """mechanism m {
+      input x in 0..1
+      adjacent all
+      b ~ bernoulli(if x = 1 then 3/4 else 1/4)
+      output b
+      if x = 0 { output x }
+    }
+    check m: D{0} [ X output = true ]"""
+    (found,) = explained(text, tmp_path)
+    assert [(str(each.shown), each.right.exact) for each in found.runs] == [("true, ...", "1/4")]
+    assert [step.note for step in found.run.steps] == ["", ""]
+    assert found.run.elsewhere == ()

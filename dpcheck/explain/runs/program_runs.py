@@ -217,7 +217,10 @@ class ProgramRuns:
         *,
         is_over: bool,
     ) -> Iterator[FoundRun]:
-        """Yield the likeliest run to each state after the outputs; None is any, and not left."""
+        """Yield the likeliest run to each state after the outputs, None is any, or with the last.
+
+        What follows them counts where runs are to end.
+        """
 
         def following(at: _At) -> Iterator[tuple[Step, Number]]:
             for step in self._steps(at.place, outputs[at.n_shown :]):
@@ -225,11 +228,12 @@ class ProgramRuns:
 
         def led(at: _At, step: Step) -> _At | None:
             is_output = self.kind(at.place) == "output"
-            stays = is_output and outputs[at.n_shown] is None
+            # What comes after the last output, perhaps nothing for ever, is not asked.
+            stays = is_output and not is_over and at.n_shown + 1 == len(outputs)
             after = at.place if stays else self.after(at.place, step.value)
             if after is None:
                 return None
-            return _At(at.n_shown + is_output, after, *self._beside(at, step))
+            return _At(at.n_shown + is_output, after, *self._beside(at, step, stays=stays))
 
         def is_end(at: _At) -> bool:
             return at.n_shown == len(outputs) and (not is_over or self.kind(at.place) == "end")
@@ -244,12 +248,14 @@ class ProgramRuns:
             is_left = is_over and end.there is not None and self.kind(end.there) != "end"
             yield FoundRun(tuple(steps), probability, 0 if is_left else end.ratio)
 
-    def _beside(self, at: _At, step: Step) -> tuple[Place | None, Number]:
+    def _beside(self, at: _At, step: Step, *, stays: bool) -> tuple[Place | None, Number]:
         """Return where a step leads on the other input, and its ratio; None, 0 if nowhere."""
         if at.there is None or at.there.node != step.node:
             return None, 0
         price = self.price(at.there, step)
-        after = None if price == 0 else self.after(at.there, step.value)
+        if price == 0:
+            return None, 0
+        after = at.there if stays else self.after(at.there, step.value)
         return after, 0 if after is None else divide(multiply(at.ratio, price), step.probability)
 
     def price(self, place: Place, step: Step) -> Number:

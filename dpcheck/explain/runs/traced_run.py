@@ -93,14 +93,15 @@ def _of_program(
     if any(runs.nodes[node] != written[node] for node in ends_drawn):
         return None  # an end stands for numbers further out, too
     begin = runs.begin(left), None if right is None else runs.begin(right)
-    steps, is_same = _priced(subject, runs, (found, found), begin)
+    is_over = shown.ending == "stopped"
+    steps, is_same = _priced(subject, runs, (found, found), begin, is_over=is_over)
     cut, instead, elsewhere = "", "", list[RunStep]()
     if right is not None and known[1] == 0:
         instead = _shown_instead(subject, runs, states[1], right, shown.outputs)
         cut = _cut(mechanism, runs, found, (left, right), shown)
     elif there is not None and not is_same:
         if _is_beside(found, there, epsilon):
-            steps, _ = _priced(subject, runs, (found, there), begin)
+            steps, _ = _priced(subject, runs, (found, there), begin, is_over=is_over)
         else:
             elsewhere = [_plain(runs, s) for s in there.steps if not runs.is_chosen(s.node)]
     return TracedRun(
@@ -287,16 +288,18 @@ def _priced(
     runs: ProgramRuns,
     found: tuple[FoundRun, FoundRun],
     begin: tuple[Place | None, Place | None],
+    *,
+    is_over: bool,
 ) -> tuple[list[RunStep], bool]:
     """Return the steps with what they cost on both sides, and whether the right takes them all.
 
-    On the right the values are those of the second run found. Where the left ends it ends as well.
+    On the right the values are those of the second run found. If runs are to be over, it ends.
     """
     left, right = begin
-    steps: list[RunStep] = []
+    is_same, steps = False, list[RunStep]()
     for step, own in zip(*(each.steps for each in found), strict=True):
         assert left is not None, "the left's own run is followed"
-        made = _plain(runs, step)
+        made, is_same = _plain(runs, step), False
         if right is not None and right.node != left.node:
             note, read = _parting(subject, runs, left, right)
             made, right = replace(made, reads=read, note=note), None
@@ -304,10 +307,12 @@ def _priced(
             made = replace(made, reads=_different(runs.told(left)))
         elif right is not None:
             made = _step(runs, made, (step, own), left, right)
-            is_over = made.factor is not None and made.factor.exact == "inf"
-            right = None if is_over else runs.after(right, own.value)
+            is_same = made.factor is None or made.factor.exact != "inf"
+            right = runs.after(right, own.value) if is_same else None
         steps += [] if runs.is_chosen(step.node) else [made]
         left = runs.after(left, step.value)
+    if not is_over:
+        return steps, is_same
     if left is None or right is None or runs.kind(left) != "end" or runs.kind(right) == "end":
         return steps, right is not None
     note, read = _parting(subject, runs, left, right)
