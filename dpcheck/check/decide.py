@@ -20,7 +20,7 @@ from dpcheck.check.values.amounts import (
     enclosed_between,
     number_amount,
 )
-from dpcheck.check.values.comparisons import holds, order
+from dpcheck.check.values.comparisons import distance, holds, order
 from dpcheck.check.values.measures import ClaimRejected, Measures
 from dpcheck.check.values.verdicts import (
     Amount,
@@ -358,12 +358,20 @@ def _decide_expectations(
     quantity: claims.Expectation, relations: Sequence[Relation], asked: Asked
 ) -> Outcome:
     """Compare the mean of a number from every selected state."""
-    found = means(quantity, asked)
-    for k, mean in enumerate(found):
-        for comparison, bound in relations:
-            if not holds(comparison, order(mean, bound)):
-                sides = Sides(bound_amount(mean), comparison, number_amount(bound))
-                return Outcome(_violated(asked.name(k), quantity.text, sides), asked.coverage)
+    found, by_size = means(quantity, asked), cmp_to_key(order)
+    failing = [
+        (
+            by_size(distance(mean, bound)),
+            k,
+            Sides(bound_amount(mean), comparison, number_amount(bound)),
+        )
+        for k, mean in enumerate(found)
+        for comparison, bound in relations
+        if not holds(comparison, order(mean, bound))
+    ]
+    if failing:
+        _, k, sides = max(failing, key=lambda each: each[0])  # the one furthest from its bound
+        return Outcome(_violated(asked.name(k), quantity.text, sides), asked.coverage)
     return Outcome(Holds(), asked.coverage, beside=_closest_state(relations, found, asked))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cmp_to_key
 
 from dpcheck.check.values.amounts import bare, bound_amount, number_amount
-from dpcheck.check.values.comparisons import holds, order
+from dpcheck.check.values.comparisons import distance, holds, order
 from dpcheck.check.values.verdicts import Enough, Phrase, PhrasePart
 from dpcheck.exact import Extended, MinusInfinity, Number
 from dpcheck.explain.explanation import Remark, RunKind, Tight
@@ -47,12 +47,10 @@ def outside(
     least one is outside.
     """
     failing = {state: wanted for state in known if (wanted := _wanted(relations, known[state]))}
-    first, (comparison, bound) = next(iter(failing.items()))
-    is_below = comparison == "=" and order(known[first], bound) < 0
-    wants_more = comparison in (">=", ">") or is_below
     by_size = cmp_to_key(order)
-    worst = (min if wants_more else max)(failing, key=lambda state: by_size(known[state]))
+    worst = max(failing, key=lambda state: by_size(distance(known[state], failing[state][1])))
     comparison, bound = failing[worst]
+    wants_more = comparison in (">=", ">") or order(known[worst], bound) < 0
     told = bound_amount(known[worst]), _WANTED[comparison], number_amount(bound)
     remarks = [Remark("from", Phrase.of(f"{name(worst)}: ", *told))]
     if len(known) > 1:

@@ -49,6 +49,35 @@ def test_a_bound_of_probabilities_is_the_least_of_all_inputs(tmp_path):
     assert {run.is_inside for run in found.runs} <= {True, False}
 
 
+@pytest.mark.parametrize(
+    ("claim", "told", "of"),
+    [
+        ("P in [1/4, 1/3] [ X top ]", "x = 1: 3/4, wanted at most 1/3", "inside"),
+        ("P in [1/2, 7/10] [ X top ]", "x = 0: 1/5, wanted at least 1/2", "outside"),
+        ("P=1/4 [ X top ]", "x = 1: 3/4, wanted exactly 1/4", "inside"),
+        ("P=1/2 [ X top ]", "x = 0: 1/5, wanted exactly 1/2", "outside"),
+        (
+            "E in [1/4, 1/3] [ if output = top then 1 else 0 ]",
+            "x = 1: 3/4, wanted at most 1/3",
+            "",
+        ),
+    ],
+)
+def test_the_input_shown_is_the_one_furthest_from_the_bound(claim, told, of, tmp_path):
+    text = f"""mechanism m {{
+      input x in 0..1
+      adjacent all
+      y ~ {{top: 1/5 + x * 11/20, bot: 4/5 - x * 11/20}}
+      output y
+    }}
+    check m: {claim}"""
+    (answer,) = answers(text, tmp_path)
+    example, found = answer.outcome.verdict.counterexample, answer.explanation
+    assert str(found.remarks[0].text) == told
+    assert told.startswith(f"{example.states[0]}: ")
+    assert not of or found.run.of == of
+
+
 def test_factors_by_output_and_by_input_multiply_to_the_ratio(tmp_path):
     text = """
     mechanism m {

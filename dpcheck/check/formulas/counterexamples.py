@@ -9,7 +9,13 @@ from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.check.formulas.closest import closest_pair
 from dpcheck.check.formulas.truths import BEYOND, Bounds, Truths
 from dpcheck.check.values.amounts import between_amount, number_amount, ratio_amount
-from dpcheck.check.values.comparisons import holds, inequality, inequality_sides
+from dpcheck.check.values.comparisons import (
+    distance,
+    holds,
+    inequality,
+    inequality_sides,
+    order,
+)
 from dpcheck.check.values.exp_factor import EventGap
 from dpcheck.check.values.verdicts import OPPOSITE, Amount, Counterexample, Phrase, Run, Sides
 from dpcheck.exact import Number, compare, divide, exact_text, excess, exp_text, subtract
@@ -179,11 +185,9 @@ def _probability_example(
 ) -> Counterexample:
     """Return the one of states [n] whose probability is furthest from what a P formula asks."""
     lower = [low for low, _ in truths.bounds(formula.path, states)]
-    (comparison, bound), *others = formula.relations
-    wants_less = comparison in ("<=", "<")
-    k = _extreme(lower, is_largest=wants_less != is_true)
-    if others and compare(lower[k], bound) >= 0:
-        k = _extreme(lower, is_largest=True)
+    by_size, wants_less = cmp_to_key(order), formula.relations[0][0] in ("<=", "<")
+    far = [by_size(distance(p, _kept_not(p, formula)[1])) for p in lower]
+    k = far.index(max(far))
     (p,), s = _shown(formula.path, states[k : k + 1], truths), int(states[k])
     requirement = _comparison(p, formula)
     sides = _compared(p[0], formula) if _is_exact(p) else None
@@ -197,12 +201,6 @@ def _probability_example(
     )
 
 
-def _extreme(values: list[Number], *, is_largest: bool) -> int:
-    """Return the index of the largest or the least value."""
-    choose, order = max if is_largest else min, cmp_to_key(compare)
-    return choose(range(len(values)), key=lambda k: order(values[k]))
-
-
 def _comparison(p: Bounds, formula: f.ProbabilityIs) -> Phrase:
     """Return the comparison that a P formula makes of a probability."""
     name = between_amount(*p) if _is_exact(p) else "p"
@@ -213,10 +211,15 @@ def _comparison(p: Bounds, formula: f.ProbabilityIs) -> Phrase:
     return Phrase.of(name, f" {comparison} ", number_amount(bound), *where)
 
 
+def _kept_not(p: Number, formula: f.ProbabilityIs) -> f.Relation:
+    """Return the comparison that is false of a probability, the last one if all are true."""
+    false = [each for each in formula.relations if not holds(each[0], compare(p, each[1]))]
+    return (false or formula.relations[-1:])[0]
+
+
 def _compared(p: Number, formula: f.ProbabilityIs) -> Sides:
     """Return the values that a P formula compares; of an interval the end that p is beyond."""
-    false = [each for each in formula.relations if not holds(each[0], compare(p, each[1]))]
-    comparison, bound = (false or formula.relations[-1:])[0]
+    comparison, bound = _kept_not(p, formula)
     return Sides(number_amount(p), comparison, number_amount(bound))
 
 

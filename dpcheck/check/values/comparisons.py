@@ -59,6 +59,18 @@ def order(left: exact.Extended, right: exact.Extended) -> int:
     return found
 
 
+def distance(value: exact.Extended, bound: exact.Number) -> exact.Extended:
+    """Return how far a value is from a bound, None for infinitely far.
+
+    >>> from dpcheck.exact import number
+    >>> str(distance(2, number(1, 3))), distance(0, 1), distance(None, 1)
+    ('5/3', 1, None)
+    """
+    if isinstance(value, exact.MinusInfinity | None):
+        return None
+    return exact.subtract(*((value, bound) if exact.compare(value, bound) > 0 else (bound, value)))
+
+
 def compared(value: Measure, bound: exact.Budget | exact.Extended) -> int | None:
     """Return -1, 0 or 1 as a value is less than, equal to or greater than its bound, if decided."""
     if value is None or bound is None or isinstance(value, Enclosed | exact.MinusInfinity):
