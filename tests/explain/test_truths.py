@@ -797,6 +797,16 @@ def test_where_the_right_goes_elsewhere_it_says_what_is_shown_there(tmp_path):
     assert "the right never outputs yes: line 3 shows no" in told
 
 
+def test_an_output_that_the_right_shows_later_is_one_that_it_never_shows_first(tmp_path):
+    text = """mechanism m { input x in 0..1 adjacent all
+      output x
+      b ~ bernoulli(1/2)
+      output if b then 0 else 1 }
+    check m: dp(ln 3)"""
+    told = answer_text(answers(text, tmp_path)[0])
+    assert "the right never outputs 0 first: line 2 shows 1" in told
+
+
 def test_of_an_endless_stream_the_infinite_epsilon_is_told(tmp_path):
     text = """mechanism m { input q[1..] in integers adjacent linf(q, q') <= 1
       for i in 1.. { z ~ geometric(q[i], 1/2) unbounded

@@ -12,6 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby, islice
 
+import numpy as np
+
+from dpcheck.chain.chain import Chain
+from dpcheck.chain.graph import graph_of, reachable
+from dpcheck.chain.sets import distinct
 from dpcheck.check.values.amounts import number_amount
 from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.exact import Budget, Number, compare, divide, excess_sign
@@ -184,7 +189,16 @@ def _shown_instead(
         f"line {line.text(subject.claim.span.source.name)} shows {first}{' or others' * bool(more)}"
         for line, (first, *more) in values.items()
     )
-    return told and f"the right never outputs {never}{' here' * bool(before)}: {told}"
+    where = " here" if before else " first" * _shows(subject.chain, state, never)
+    return told and f"the right never outputs {never}{where}: {told}"
+
+
+def _shows(chain: Chain, state: int, text: str) -> bool:
+    """Return whether some run from a state shows an output, early or late."""
+    everywhere = np.ones(chain.n_states, np.bool_)
+    met = reachable(graph_of(chain), np.array([state], np.int64), everywhere)
+    codes = distinct(chain.observation[met]).tolist()
+    return any(code >= 0 and chain.observation_text(code) == text for code in codes)
 
 
 def _between(noise: program.Parametric, low: int, high: int) -> program.Parametric:
