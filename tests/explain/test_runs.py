@@ -9,7 +9,9 @@ import pytest
 from dpcheck.check.quantities.loss_values import COMPUTED
 from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.cli import run as call
+from dpcheck.explain.runs import program_runs
 from dpcheck.logic.quantities import QUANTITIES, QuantityWord
+from dpcheck.model.evaluation import evaluate
 from tests.explain.explaining import answers, exact, explained, seeded
 
 CLAIMS = [
@@ -374,3 +376,27 @@ def test_what_the_right_does_after_the_first_outputs_does_not_part_it(tmp_path):
     assert [(str(each.shown), each.right.exact) for each in found.runs] == [("true, ...", "1/4")]
     assert [step.note for step in found.run.steps] == ["", ""]
     assert found.run.elsewhere == ()
+
+
+def test_a_silent_loop_without_an_end_is_left_as_soon_as_it_repeats_itself(tmp_path, monkeypatch):
+    n_silent = 0
+
+    def counted(expression, environment):
+        nonlocal n_silent
+        n_silent += 1
+        return evaluate(expression, environment)
+
+    monkeypatch.setattr(program_runs, "evaluate", counted)
+    text = """mechanism m {
+      input x in 0..1
+      adjacent all
+      a ~ uniform(0..9)
+      n := 0
+      while a < 9 & x = 1 { n := (n + 1) mod 3 }
+      output x
+    }
+    check m: dp(ln 3)"""
+    (found,) = explained(text, tmp_path)
+    assert found.omitted == ()
+    assert found.tight is not None
+    assert n_silent < 1000

@@ -292,7 +292,12 @@ class ProgramRuns:
         """Return the next draw, output or end, and what was decided and `written` on the way."""
         known = dict(environment)
         branches: list[tuple[int, bool, Environment]] = []
-        for _ in range(_MAX_SILENT):
+        met: tuple[int, dict[str, Value]] = node, {}
+        for n in range(_MAX_SILENT):
+            if n & (n - 1) == 0:
+                met = node, dict(known)
+            elif node == met[0] and _are_equal(known, met[1]):
+                return None  # nothing is drawn: what comes again does so for ever
             match self.nodes[node]:
                 case program.Sample() | program.Output() | program.Stop() | program.Fail():
                     return Place(node, known, tuple(branches), written)
@@ -321,6 +326,15 @@ class ProgramRuns:
                         known.pop(name, None)
             node = made.next
         return None
+
+
+def _are_equal(some: Mapping[str, Value], others: Mapping[str, Value]) -> bool:
+    """Return whether variables are the same, 1 and `true` told apart.
+
+    >>> _are_equal({"x": 1}, {"x": 1}), _are_equal({"x": 1}, {"x": True})
+    (True, False)
+    """
+    return some == others and all(value_key(some[x]) == value_key(others[x]) for x in some)
 
 
 def _is_told(shown: Value, text: str | None) -> bool:
