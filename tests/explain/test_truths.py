@@ -797,6 +797,19 @@ def test_where_the_right_goes_elsewhere_it_says_what_is_shown_there(tmp_path):
     assert "the right never outputs yes: line 3 shows no" in told
 
 
+def test_a_ratio_that_grows_is_named_where_the_other_side_is_shown_first(tmp_path):
+    text = """mechanism m { input x in {yes, no} adjacent all
+      done := false
+      while !done { output wait  done ~ bernoulli(if x = yes then 1/10 else 1/8) } }
+    check m: dp(1/10)"""
+    (answer,) = answers(text, tmp_path)
+    assert answer.explanation.neighbors.left == "x = no"
+    (beside,) = answer.outcome.beside
+    assert str(beside.text) == (
+        "every further wait multiplies the ratio of x = yes to x = no by 36/35"
+    )
+
+
 def test_an_output_that_the_right_shows_later_is_one_that_it_never_shows_first(tmp_path):
     text = """mechanism m { input x in 0..1 adjacent all
       output x

@@ -242,9 +242,11 @@ def _decide_growing(claim: EventClaim, seen: SeenPairs, growth: GrowingRatio) ->
             evidence = short[0] if short else WordEvidence.beyond(bound, growth, seen)
             decision = decide_event_claim(claim, evidence, seen, is_complete=False)
     verdict = decision.verdict or _verdict_on_infinity(claim, seen, growth)
-    turn = _sequence(growth.turn, seen)
-    factor = number_amount(divide(*growth.factor))
-    beside = Beside(Phrase.of("every further ", turn, " multiplies the ratio by ", factor))
+    turn, factor = _sequence(growth.turn, seen), number_amount(divide(*growth.factor))
+    # What is shown may be likelier from the other side: the ratio that grows is named.
+    one, other = seen.names(growth.pair, is_forward=growth.is_forward)
+    ratio = f" multiplies the ratio of {one} to {other} by "
+    beside = Beside(Phrase.of("every further ", turn, ratio, factor))
     return Outcome(verdict, seen.coverage(), (), INFINITE_EPSILON, (beside,))
 
 
