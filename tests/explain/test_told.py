@@ -15,6 +15,7 @@ from dpcheck.explain.explanation import Line, OutputStep
 from dpcheck.limits import Limit, LimitReached
 from dpcheck.report.explained.attribution import by_output_rows, run_rows
 from dpcheck.report.explained.lines import explanation_rows
+from dpcheck.report.text import answer_text
 from tests.explain.explaining import answers, exact, explained
 from tests.report.test_json import SCHEMA
 
@@ -245,3 +246,16 @@ def test_a_value_of_0_says_what_no_event_shows(claim, text, tmp_path):
     assert [(each.label, str(each.text)) for each in found.remarks] == [("no event", text)]
     (alone,) = explained(model.replace("0..1", "0..0"), tmp_path)
     assert alone.remarks == ()
+
+
+def test_a_long_sequence_that_factors_are_for_is_folded(tmp_path):
+    text = """mechanism m { input x in 0..1 adjacent all
+      s ~ bernoulli(1/2)
+      repeat 9 { y ~ bernoulli(if x = 1 then 2/3 else 1/3)
+        s := if s then y else !y
+        output s } }
+    check m: dp(ln 2, 1/2)"""
+    (answer,) = answers(text, tmp_path)
+    lines = answer_text(answer).splitlines()
+    assert any("by output    for " in each for each in lines)
+    assert max(map(len, lines)) <= 100

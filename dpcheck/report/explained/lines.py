@@ -62,8 +62,8 @@ def _blocks(found: explanation.Explanation, file: str) -> Iterator[Iterable[Row]
     if found.runs:
         yield _weighted(found.runs)
     if found.by_output:
-        rows = by_output_rows(found.by_output, file, _ROOM)
-        yield _table("by output", [*map("for {}".format, first), *rows])
+        rows = [(row, True) for row in by_output_rows(found.by_output, file, _ROOM)]
+        yield _headed("by output", first, rows)
     if found.by_input:
         said = by_input_text(found.by_input)
         yield [Row("by input", "".join(map("for {}: ".format, first)) + said)]
@@ -211,9 +211,12 @@ def _probabilities(failing: explanation.Inequality, left: Amount) -> str:
     return _fitted(written)
 
 
-def _table(label: str, rows: Iterable[str]) -> Iterator[Row]:
-    for k, row in enumerate(rows):
-        yield Row("" if k else label, row, is_fixed=True)
+def _headed(
+    label: str, first: Sequence[str], rows: Iterable[tuple[str, bool]], indent: str = ""
+) -> Iterator[Row]:
+    """Yield rows, and whether they are fixed, below what outputs they are for."""
+    for k, (text, is_fixed) in enumerate([*((f"for {text}", False) for text in first), *rows]):
+        yield Row(indent + label * (k == 0), text, is_fixed=is_fixed)
 
 
 def _run(
@@ -221,9 +224,7 @@ def _run(
 ) -> Iterator[Row]:
     label = "the run" if run.share.exact == "1" else "a run"
     first = first if run.shown is None else [notation.sequence_text(run.shown)]
-    rows = [*((f"for {text}", False) for text in first), *run_rows(run, file, _ROOM - len(indent))]
-    for k, (text, is_fixed) in enumerate(rows):
-        yield Row(indent + label * (k == 0), text, is_fixed=is_fixed)
+    yield from _headed(label, first, run_rows(run, file, _ROOM - len(indent)), indent)
 
 
 def _rule(rule: explanation.Rule, told: explanation.Inequality | None) -> str:
