@@ -259,3 +259,15 @@ def test_a_long_sequence_that_factors_are_for_is_folded(tmp_path):
     lines = answer_text(answer).splitlines()
     assert any("by output    for " in each for each in lines)
     assert max(map(len, lines)) <= 100
+
+
+def test_a_state_that_decides_a_formula_alone_is_no_run(tmp_path, capsys):
+    text = """chain c { state s  state t : Y
+      s -> 1: t
+      adjacent s ~ t
+      init s }
+    check c: P>=1/3 [ G Y ]
+    check c at t: P<=1/3 [ X stopped ]"""
+    (tmp_path / "model.dpm").write_text(text, "utf-8")
+    command(["check", str(tmp_path), "--format", "json"])
+    jsonschema.validate(json.loads(capsys.readouterr().out), SCHEMA)

@@ -45,12 +45,18 @@ def passed_states(
 
 def _told(
     subject: Subject, left: Run, more: Sequence[Run | None], p: Number, of: RunKind = "output"
-) -> TracedRun:
-    """Return a run as the states that it passes, and that of the other side of a pair, if any."""
-    (steps, probability), right = left, more[0] if more else None
+) -> TracedRun | None:
+    """Return a run as the states that it passes, and that of the other side of a pair, if any.
+
+    None where it passes none after the first: that decides a formula alone.
+    """
+    (passed, probability), right = left, more[0] if more else None
+    steps = _steps(subject, passed, [] if right is None else right[0])
+    if not steps:
+        return None
     return TracedRun(
         number_amount(divide(probability, p)),
-        _steps(subject, steps, [] if right is None else right[0]),
+        steps,
         elsewhere=() if right is None else _steps(subject, right[0]),
         of=of,
     )
