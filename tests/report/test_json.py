@@ -9,6 +9,7 @@ from pathlib import Path
 import jsonschema
 
 from dpcheck.check.values.verdicts import Amount, Coverage, Outcome, Phrase, Undecided, Value
+from dpcheck.cli import run as call
 from dpcheck.diagnostics.files import NoSuchFile
 from dpcheck.diagnostics.limits import ReadingStopped
 from dpcheck.limits import Limit
@@ -55,6 +56,21 @@ def test_an_interrupted_run_with_bugs_and_mistakes_follows_the_schema():
     assert len(report["errors"]) == 1
     assert report["interrupted"]
     assert not report["ok"]
+
+
+def test_an_order_that_is_known_within_bounds_follows_the_schema(tmp_path, capsys):
+    text = """mechanism m { input x in 0..1 adjacent all
+      y ~ bernoulli(if x = 1 then 1/3 else 1/9)
+      output y }
+    compute m: zcdp"""
+    (tmp_path / "m.dpm").write_text(text, "utf-8")
+    call(["check", str(tmp_path / "m.dpm"), "--format", "json"])
+    report = json.loads(capsys.readouterr().out)
+    jsonschema.validate(report, SCHEMA)
+    order = report["results"][0]["beside"][0]
+    low, high = map(float, order["value"]["enclosure"])
+    assert order["text"] == "attained at the order"
+    assert 2.47 < low < high < 2.48
 
 
 def test_numbers_of_any_length_stand_in_full():

@@ -15,6 +15,7 @@ from dpcheck.check.quantities.pair_losses import NumberedLosses, losses_of_all
 from dpcheck.check.quantities.seen_pairs import SeenPairs, complete_evidence
 from dpcheck.check.values.amounts import (
     INFINITE,
+    between_amount,
     bound_amount,
     enclosed_amount,
     epsilon_amount,
@@ -178,9 +179,7 @@ def _least_rho(sides: Sequence[Side]) -> Measured:
     if low == high:
         beside = Beside("attained as the order approaches 1")
     else:
-        bounds = (exact.decimal(low, 6), exact.decimal(high, 6))
-        middle = Amount(f"in [{bounds[0]}, {bounds[1]}]", exact.decimal((low + high) / 2, 4))
-        beside = Beside("attained at the order", middle)
+        beside = Beside("attained at the order", between_amount(low, high))
     return Measured(found.rho, side, (beside,), is_loss=False)
 
 
