@@ -130,10 +130,14 @@ def _exponent(value: fmpq) -> int:
 
 
 def _decimal(scaled: fmpz, places: int) -> str:
-    """Return scaled / 10^places as a decimal."""
+    """Return scaled / 10^places as a decimal, without trailing zeros.
+
+    >>> _decimal(fmpz(20), 2), _decimal(fmpz(-7), 1), _decimal(fmpz(5), -1)
+    ('0.2', '-0.7', '50')
+    """
     sign = "-" if scaled < 0 else ""
     digits = str(abs(scaled).str())
     if places <= 0:
         return sign + digits + "0" * -places
     digits = digits.rjust(places + 1, "0")
-    return f"{sign}{digits[:-places]}.{digits[-places:]}"
+    return f"{sign}{digits[:-places]}.{digits[-places:]}".rstrip("0").removesuffix(".")
