@@ -8,11 +8,17 @@ import json
 import tempfile
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from importlib.resources import files as resources
 from pathlib import Path
 from unittest.mock import patch
 
+import jsonschema
+
 from dpcheck.cli import run
 from dpcheck.limits import with_deep_stack
+
+SCHEMA = json.loads((resources("dpcheck.report") / "schema" / "results-1.json").read_text("utf-8"))
+VALID = jsonschema.Draft202012Validator(SCHEMA)
 
 
 def _done_here(work, limits, waiting):
@@ -25,7 +31,7 @@ def _done_here(work, limits, waiting):
 
 
 def check_files(files, name, *options):
-    """Return the JSON report of checking one of several files in a folder of their own."""
+    """Return the JSON report, as its schema wants it, of one of several files in their folder."""
     with tempfile.TemporaryDirectory() as folder:
         for path, text in files.items():
             place = Path(folder, path)
@@ -36,7 +42,9 @@ def check_files(files, name, *options):
         inside = contextlib.chdir(folder)  # where no settings are: reading ours took 4 ms a text
         with inside, here, redirect_stdout(printed), redirect_stderr(io.StringIO()):
             run(["check", str(Path(folder, name)), "--format", "json", *options])
-    return json.loads(printed.getvalue())
+    report = json.loads(printed.getvalue())
+    VALID.validate(report)
+    return report
 
 
 def check_text(text, *options):

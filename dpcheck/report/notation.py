@@ -91,15 +91,19 @@ def amount_text(amount: Amount, digits: int = _DIGITS_SHOWN) -> str:
 def amount_object(amount: Amount) -> dict[str, object]:
     """Return an amount as an object of JSON: exact where it has such a form, and as a decimal.
 
+    What depends on a parameter has none.
+
     >>> amount_object(Amount("1/2", "0.5"))
     {'exact': '1/2', 'decimal': '0.5'}
+    >>> amount_object(Amount("-ln(alpha)", "-ln(alpha)", param="alpha"))
+    {'exact': '-ln(alpha)'}
     """
     made: dict[str, object] = {} if amount.exact.startswith("in [") else {"exact": amount.exact}
     if amount.exp is not None:
         made["exp"] = amount.exp
     if amount.enclosure is not None:
         made["enclosure"] = list(amount.enclosure)
-    return {**made, "decimal": amount.decimal}
+    return made if amount.param is not None else {**made, "decimal": amount.decimal}
 
 
 def number_text(
