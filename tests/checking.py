@@ -39,7 +39,7 @@ def check_files(files, name, *options):
             place.write_text(text, encoding="utf-8")
         printed = io.StringIO()
         here = patch("dpcheck.cli.work.supervised", _done_here)
-        inside = contextlib.chdir(folder)  # where no settings are: reading ours took 4 ms a text
+        inside = contextlib.chdir(Path(folder, name).parent)  # no settings: reading ours takes 4 ms
         with inside, here, redirect_stdout(printed), redirect_stderr(io.StringIO()):
             run(["check", str(Path(folder, name)), "--format", "json", *options])
     report = json.loads(printed.getvalue())

@@ -28,9 +28,10 @@ def test_every_quantity_of_a_channel_is_computed():
 
 def test_the_schema_names_every_table():
     schema = json.loads((files("dpcheck.report") / "schema" / "results-1.json").read_text("utf-8"))
-    of_all_values = {"P", "epsilon", "delta"}  # pieces between the values of a parameter
+    of_all_values = {"P", "E", "epsilon", "delta"}  # pieces between the values of a parameter
+    of_bounds = {f"bounds of the {word}" for word in ("profile", "losses", "tradeoff")}
     named = schema["$defs"]["table"]["properties"]["name"]["enum"]
-    assert set(named) == set(TABULATED) | of_all_values
+    assert set(named) == set(TABULATED) | of_all_values | of_bounds
 
 
 @pytest.mark.parametrize("word", QUANTITIES)
