@@ -201,7 +201,8 @@ def _posterior(
             known.append((divide(own, total), each))
     after, found = falling(known)[0 if is_largest else -1]
     p, q, whose = bare(found.p), bare(found.q), names[0 if is_largest else 1]
-    text = ("after the output ", found.shown, ": ", p, " against ", q, f", so {whose} has ")
+    lead = "after the output " if found.shown.outputs else "after "  # nothing, or diverged
+    text = (lead, found.shown, ": ", p, " against ", q, f", so {whose} has ")
     is_limit = value is not None and value.exact != number_amount(after).exact
     label = "closest" if is_limit else "attained"
     return Remark(label, verdicts.Phrase.of(*text, bare(after)))

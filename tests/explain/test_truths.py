@@ -456,6 +456,23 @@ def test_the_most_extreme_belief_is_told_with_whom_it_is_in(seed, tmp_path):
         assert Fraction(told[3]) == own / (own + other) == exact(answer.outcome.value)
 
 
+@pytest.mark.parametrize(
+    ("otherwise", "told"), [("", "(no output)"), ("while true { }", "diverged")]
+)
+def test_a_belief_where_nothing_is_output_is_told_so(otherwise, told, tmp_path):
+    text = f"""mechanism m {{
+      input x in 0..1
+      adjacent all
+      y ~ bernoulli(if x = 1 then 3/4 else 1/2)
+      if y {{ output a stop }} {otherwise}
+    }}
+    check m: posterior_max(1/2) <= 1/2
+    """
+    (found,) = explained(text, tmp_path)
+    (remark,) = (each for each in found.remarks if each.label == "attained")
+    assert str(remark.text) == f"after {told}: 1/2 against 1/4, so x = 0 has 2/3"
+
+
 @pytest.mark.parametrize("budget", ["10^9", "10^30", "10^30 * ln 3", "ln(10^3000)"])
 def test_budgets_of_any_size_are_written(budget, tmp_path):
     text = table_model([[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]], "")
