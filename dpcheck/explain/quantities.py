@@ -348,13 +348,19 @@ def _far_outputs(
         error, is_last = error_of(walk), walk.n_outputs == max(errors)
         return error is None or compare(error, bound) > 0 or (False if is_last else None)
 
+    def is_no_number(walk: Walk) -> bool:
+        # `> 4` of a shown maximum is all numbers above: no error is known, but each is too large.
+        shown = int(subject.chain.observation[walk.state])
+        return error_of(walk) is None and (walk.is_over or not subject.chain.shows_several(shown))
+
     def said(walk: Walk) -> str:
         error = error_of(walk)
-        return "no number" if error is None else f"off by {exact_text(error)}"
+        beyond = "no number" if is_no_number(walk) else f"off by more than {exact_text(bound)}"
+        return beyond if error is None else f"off by {exact_text(error)}"
 
     found = [*islice(_far_ways(subject, state, (), is_far), _LISTED)]
     remark, run = _told(subject, state, "outputs", found, said)
-    if all(error_of(walk) is None for _, walk, _ in found):
+    if all(is_no_number(walk) for _, walk, _ in found):
         shown = [", then ".join(each.outputs) or "no output" for each, _, _ in found]
         are_longer = any(len(each.outputs) > 1 for each, _, _ in found) and len(found) > 1
         listed = f"{{ {'; '.join(shown)} }}" if are_longer else " and ".join(shown)

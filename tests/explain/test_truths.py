@@ -737,6 +737,23 @@ def test_an_output_that_is_too_far_off_is_told_once_with_all_of_its_probability(
     assert found.run.shown.outputs == ("2",)
 
 
+def test_numbers_beyond_those_told_are_too_far_off_and_still_numbers(tmp_path):
+    text = """mechanism m {
+      input x in 0..1
+      adjacent all
+      t ~ geometric(0, 1/2) unbounded
+      y ~ geometric(x, 1/2) unbounded
+      if y >= t { output y } else { output 0 }
+    }
+    check m: accuracy(x, 1/10) <= 1"""
+    (found,) = explained(text, tmp_path)
+    (_, outputs) = found.remarks
+    # From 0, P(y > 3) = 1/24; less where t is larger still: sum of 2/9 2^-y 2^-t for t > y > 3.
+    p = Fraction(1, 24) - Fraction(1, 9) * Fraction(1, 4**4) * Fraction(4, 3)
+    assert f"off by more than 1 with chance {p}: > 3" in str(outputs.text)
+    assert "no number" not in str(outputs.text)
+
+
 def test_what_carries_a_divergence_most_has_its_run(tmp_path):
     (found,) = explained(f"{MAXIMUM} check m: renyi(2) <= 1/100", tmp_path)
     run = found.run
