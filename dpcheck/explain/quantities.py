@@ -280,12 +280,16 @@ class Walk(NamedTuple):
         for code in distinct(chain.observation[targets]).tolist():
             after = reached(chain, self.states, code, None)
             n = self.n_outputs + 1
-            known = ((n, next(iter(after))),) if n in positions else ()
-            if code >= 0:
-                yield Walk(n, after, (*self.known, *known))
+            # Of `> 1` that is asked for each kind is a way of its own: kinds have other means.
+            are_kinds = code >= 0 and n in positions and chain.shows_several(code)
+            for states in [{s: p} for s, p in after.items()] if are_kinds else [after]:
+                known = ((n, next(iter(states))),) if n in positions else ()
+                if code >= 0:
+                    yield Walk(n, states, (*self.known, *known))
         for end in {chain.stopped, chain.diverged} & {*targets.tolist()}:
-            share = mass(reached(chain, self.states, None, end))
-            yield Walk(self.n_outputs, {self.state: share}, self.known, is_over=True)
+            shares = {s: mass(reached(chain, {s: p}, None, end)) for s, p in self.states.items()}
+            ended = {state: share for state, share in shares.items() if share != 0}
+            yield Walk(self.n_outputs, ended, self.known, is_over=True)
 
 
 Way = tuple[verdicts.OutputSequence, Walk, Number]
@@ -324,14 +328,18 @@ def _far_ways(
 
 
 def _told(
-    subject: Subject, state: int, label: str, found: Sequence[Way], said: Callable[[Walk], str]
+    subject: Subject,
+    state: int,
+    label: str,
+    found: Sequence[tuple[verdicts.OutputSequence, Shown, Number]],
+    said: Callable[[Shown], str],
 ) -> tuple[Remark, TracedRun | None]:
     """Return outputs, each with what is said of it, its probability and its line, and a run."""
     items: list[tuple[verdicts.PhrasePart, ...]] = []
     runs = [run_from(subject, shown, state) for shown, _, _ in found[:_LISTED]]
-    for (shown, walk, p), run in zip(found, runs, strict=False):
+    for (shown, told, p), run in zip(found, runs, strict=False):
         line = "".join(map(subject.in_brackets, [] if run is None else output_lines(run)[-1:]))
-        items.append((f"{said(walk)} with chance ", bare(p), ": ", shown, line))
+        items.append((f"{said(told)} with chance ", bare(p), ": ", shown, line))
     return _listed(label, items, len(found)), runs[0]
 
 
@@ -376,29 +384,51 @@ def carrying_outputs(subject: Subject, end: EndValue, found: Outside) -> Explana
     An output of probability p and value v adds p (v - bound) to what is above it. None where an
     analyst chooses, and where no run ends.
     """
-    sign = 1 if found.side == "inside" else -1
+    sign, chain = 1 if found.side == "inside" else -1, subject.chain
 
-    def value(walk: Walk) -> Number:
-        known = end.value(walk.state, walk.n_outputs, dict(walk.known), walk.n_outputs)
+    def mean_of(state: int, walk: Walk) -> Number:
+        known = end.value(state, walk.n_outputs, dict(walk.known), walk.n_outputs)
         assert known is not None, "a mean was taken"
         return known
 
-    def beyond(walk: Walk) -> Number:
-        return multiply(sign, subtract(value(walk), found.bound))
+    def value(walk: Walk) -> Number:
+        # Numbers that are shown as one, `> 1`, may be of several kinds, a state each.
+        total = mass(walk.states)
+        return divide(sum_of(multiply(p, mean_of(s, walk)) for s, p in walk.states.items()), total)
+
+    def beyond(value: Number) -> Number:
+        return multiply(sign, subtract(value, found.bound))
 
     def is_far(walk: Walk) -> bool | None:
-        return compare(beyond(walk), 0) > 0 if walk.is_over else None
+        has_kinds = any(chain.shows_several(int(chain.observation[s])) for _, s in walk.known)
+        return has_kinds or compare(beyond(value(walk)), 0) > 0 if walk.is_over else None
 
-    def said(walk: Walk) -> str:
-        return f"value {exact_text(value(walk))}"
-
-    far = () if subject.chain.offers else _far_ways(subject, found.state, end.positions, is_far)
-    added = [(multiply(each[2], beyond(each[1])), each) for each in islice(far, _MAX_WAYS)]
-    if not added:
+    far = () if chain.offers else _far_ways(subject, found.state, end.positions, is_far)
+    order = [each for _, each in falling(_with_means(islice(far, _MAX_WAYS), value, beyond))]
+    if not order:
         return None
-    order = [each for _, each in falling(added)]
-    remark, run = _told(subject, found.state, "carried by", order, said)
+    name = "carried by"
+    remark, run = _told(subject, found.state, name, order, lambda v: f"value {exact_text(v)}")
     return Explanation(remarks=(remark,), run=run)
+
+
+def _with_means(
+    found: Iterable[Way], value: Callable[[Walk], Number], beyond: Callable[[Number], Number]
+) -> list[tuple[Number, tuple[verdicts.OutputSequence, Number, Number]]]:
+    """Return what outputs add to a mean beyond a bound, where they do: with mean and probability.
+
+    Ways with equal outputs, of which some number is of several kinds, are one.
+    """
+    kinds: dict[verdicts.OutputSequence, list[tuple[Walk, Number]]] = {}
+    for shown, walk, p in found:
+        kinds.setdefault(shown, []).append((walk, p))
+    means: list[tuple[verdicts.OutputSequence, Number, Number]] = []
+    for shown, ways_there in kinds.items():
+        p = sum_of(each for _, each in ways_there)
+        sum_ = sum_of(multiply(each, value(walk)) for walk, each in ways_there)
+        means.append((shown, divide(sum_, p), p))
+    added = [(multiply(each[2], beyond(each[1])), each) for each in means]
+    return [term for term in added if compare(term[0], 0) > 0]
 
 
 def explain_guesses(subject: Subject, word: str) -> Explanation | None:

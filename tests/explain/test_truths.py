@@ -754,6 +754,27 @@ def test_numbers_beyond_those_told_are_too_far_off_and_still_numbers(tmp_path):
     assert "no number" not in str(outputs.text)
 
 
+@pytest.mark.parametrize(("after", "asked"), [("", "output"), ("output done", "output(1)")])
+def test_a_mean_of_numbers_of_several_kinds_is_that_of_all(after, asked, tmp_path):
+    text = f"""mechanism m {{
+      input x in 0..1
+      adjacent all
+      t ~ geometric(0, 1/2) unbounded
+      y ~ geometric(x, 1/2) unbounded
+      output max(y, t)  {after}
+    }}
+    check m: E<=1/2 [ {asked} ]"""
+    (found,) = explained(text, tmp_path)
+    # From 1: P(max > k) = 2/3 2^-k + 1/3 2^-k - 2/9 4^-k for k >= 1, whose sum from 1 on, and one
+    # more P(max > 1) since all are above 1, is the mean times P(max > 1) = 4/9.
+    tail = sum(Fraction(1, 2**k) - Fraction(2, 9 * 4**k) for k in range(1, 60))
+    mean = 1 + tail / Fraction(4, 9)
+    (carried,) = (each for each in found.remarks if each.label == "carried by")
+    value = Fraction(str(carried.text).removeprefix("value ").partition(" with chance 4/9: > 1")[0])
+    assert abs(value - mean) < Fraction(1, 10**12)
+    assert value == Fraction(37, 12)
+
+
 def test_what_carries_a_divergence_most_has_its_run(tmp_path):
     (found,) = explained(f"{MAXIMUM} check m: renyi(2) <= 1/100", tmp_path)
     run = found.run
