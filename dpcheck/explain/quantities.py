@@ -236,8 +236,12 @@ def explain_error(
     if compare(chances[state], quantity.failure) <= 0:
         return None
     p, allowed = number_amount(chances[state]), number_amount(quantity.failure)
+    least = largest_errors(quantity, subject.measures.at_least, chain)
+    (law,) = error_laws(chain, np.array([state]), least, subject.limits).values()
+    is_known = compare(_further(law, bound), chances[state]) == 0  # of `< 0` some may be near
     told = f"{name(state)}: further off than {exact_text(bound)} with probability "
-    outputs, run = _far_outputs(subject, errors, bound, state)
+    told += "" if is_known else "at most "
+    outputs, run = _far_outputs(subject, (least, errors), bound, state)
     remarks = Remark("from", verdicts.Phrase.of(told, p, ", allowed ", allowed)), outputs
     failure = verdicts.Enough(number_amount(most), "<=", is_chance=True)
     enough: list[verdicts.PhrasePart] = ["with the probability of failure ", failure]
@@ -344,11 +348,20 @@ def _told(
 
 
 def _far_outputs(
-    subject: Subject, errors: Mapping[int, Sequence[Number | None]], bound: Number, state: int
+    subject: Subject,
+    known_errors: tuple[Mapping[int, Sequence[Number | None]], ...],
+    bound: Number,
+    state: int,
 ) -> tuple[Remark, TracedRun | None]:
-    """Return the likeliest outputs with an error above a bound, each with it and its line."""
+    """Return the likeliest outputs with an error above a bound, each with it and its line.
 
-    def error_of(walk: Walk) -> Number | None:
+    The errors are the least and the largest that may be: of `> 4` the latter is None.
+    """
+    least, errors = known_errors
+
+    def error_of(
+        walk: Walk, errors: Mapping[int, Sequence[Number | None]] = errors
+    ) -> Number | None:
         known = errors.get(walk.n_outputs)
         return None if walk.is_over else 0 if known is None else known[walk.state]
 
@@ -356,19 +369,19 @@ def _far_outputs(
         error, is_last = error_of(walk), walk.n_outputs == max(errors)
         return error is None or compare(error, bound) > 0 or (False if is_last else None)
 
-    def is_no_number(walk: Walk) -> bool:
-        # `> 4` of a shown maximum is all numbers above: no error is known, but each is too large.
-        shown = int(subject.chain.observation[walk.state])
-        return error_of(walk) is None and (walk.is_over or not subject.chain.shows_several(shown))
-
     def said(walk: Walk) -> str:
-        error = error_of(walk)
-        beyond = "no number" if is_no_number(walk) else f"off by more than {exact_text(bound)}"
-        return beyond if error is None else f"off by {exact_text(error)}"
+        error, nearest = error_of(walk), error_of(walk, least)
+        if nearest is None:
+            return "no number"
+        return (
+            f"off by at least {exact_text(nearest)}"
+            if error is None
+            else f"off by {exact_text(error)}"
+        )
 
     found = [*islice(_far_ways(subject, state, (), is_far), _LISTED)]
     remark, run = _told(subject, state, "outputs", found, said)
-    if all(is_no_number(walk) for _, walk, _ in found):
+    if all(error_of(walk, least) is None for _, walk, _ in found):
         shown = [", then ".join(each.outputs) or "no output" for each, _, _ in found]
         are_longer = any(len(each.outputs) > 1 for each, _, _ in found) and len(found) > 1
         listed = f"{{ {'; '.join(shown)} }}" if are_longer else " and ".join(shown)

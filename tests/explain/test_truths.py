@@ -750,7 +750,7 @@ def test_numbers_beyond_those_told_are_too_far_off_and_still_numbers(tmp_path):
     (_, outputs) = found.remarks
     # From 0, P(y > 3) = 1/24; less where t is larger still: sum of 2/9 2^-y 2^-t for t > y > 3.
     p = Fraction(1, 24) - Fraction(1, 9) * Fraction(1, 4**4) * Fraction(4, 3)
-    assert f"off by more than 1 with chance {p}: > 3" in str(outputs.text)
+    assert f"off by at least 4 with chance {p}: > 3" in str(outputs.text)
     assert "no number" not in str(outputs.text)
 
 
@@ -773,6 +773,22 @@ def test_a_mean_of_numbers_of_several_kinds_is_that_of_all(after, asked, tmp_pat
     value = Fraction(str(carried.text).removeprefix("value ").partition(" with chance 4/9: > 1")[0])
     assert abs(value - mean) < Fraction(1, 10**12)
     assert value == Fraction(37, 12)
+
+
+def test_the_chance_of_an_error_is_at_most_where_numbers_told_as_one_may_be_near(tmp_path):
+    text = """mechanism m {
+      input x in 0..1
+      adjacent all
+      t ~ geometric(0, 1/2) unbounded
+      y ~ geometric(x, 1/2) unbounded
+      if y >= t { output y } else { output none }
+    }
+    check m: accuracy(x, 1/10) <= 1"""
+    (found,) = explained(text, tmp_path)
+    start, outputs = found.remarks
+    # -1 is off by 1 from 0: 7/12 are further off, and 1/18 show -1.
+    assert "further off than 1 with probability at most 23/36" in str(start.text)
+    assert "off by at least 1 with chance 2/27: < 0" in str(outputs.text)
 
 
 def test_what_carries_a_divergence_most_has_its_run(tmp_path):
