@@ -307,7 +307,7 @@ def _others(shown: ShownPair, cells: InputCells, subject: Subject) -> Others:
         rule,
         tuple(map(found.evidence.shown, event[:_LISTED])),
         len(event),
-        (number_amount(gap.p), number_amount(gap.q)) if rule is None else (rule.p, rule.q),
+        (number_amount(gap.p), number_amount(gap.q)),
     )
 
 

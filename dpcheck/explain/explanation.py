@@ -233,8 +233,8 @@ class Others:
     the pairs are some of infinitely many.
 
     `worst` has the largest excess; None where it is the pair shown, with the same event. Its event
-    has the probabilities `chances`: `rule` says which it is, if a short rule does; `outputs` are
-    its heaviest sequences, of `n_outputs`.
+    has the probabilities `chances`; `outputs` are its heaviest sequences, of `n_outputs`. A short
+    `rule`, if one has the same excess, may have more outputs, and so its own probabilities.
     """
 
     n_violating: int

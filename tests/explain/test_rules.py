@@ -134,6 +134,22 @@ def test_a_rule_has_the_probabilities_that_its_words_have(seed, tmp_path):
                 assert exact(amount) == sum(p for word, p in law.items() if holds(rule.text, word))
 
 
+def test_the_outputs_of_the_worst_pair_have_the_chances_beside_them(tmp_path):
+    text = """mechanism m {
+      input q[1..2] in 0..1
+      adjacent l1(q, q') <= 1
+      repeat 2 { y ~ geometric(q[2], 2/5) unbounded  output y }
+    }
+    check m: dp(0, 1/10)"""
+    (found,) = explained(text, tmp_path)
+    others = found.others
+    # Both <= 0 has 25/49 against 4/49; with those that are as likely from both sides, where the
+    # second is larger, 5/7 against 2/7: the excess is the same.
+    assert others.n_outputs == len(others.outputs) == 4
+    assert [*map(exact, others.chances)] == [Fraction(25, 49), Fraction(4, 49)]
+    assert [exact(others.rule.p), exact(others.rule.q)] == [Fraction(5, 7), Fraction(2, 7)]
+
+
 def test_queries_that_are_fixed_are_no_outputs(tmp_path):
     rounds, forks = explained(FIXED, tmp_path)
     assert re.fullmatch(r"the (first|second) output is (true|false)", rounds.rule.text)

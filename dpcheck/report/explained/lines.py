@@ -272,5 +272,7 @@ def _worst(others: explanation.Others, pair: explanation.Neighbors | None) -> st
     names = [notation.shortened(visible(each)) for each in (worst.left, worst.right)]
     is_shown = pair is not None and (pair.left, pair.right) == (worst.left, worst.right)
     said = "this pair" if is_shown else " against ".join(names)
-    chances = " against ".join(map(notation.readable, others.chances))
-    return f"{text}: {said}, {_worst_event(others)}: {chances}"
+    rule = others.rule
+    chances = others.chances if rule is None else (rule.p, rule.q)
+    told = " against ".join(map(notation.readable, chances))
+    return f"{text}: {said}, {_worst_event(others)}: {told}"
