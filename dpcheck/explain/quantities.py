@@ -95,25 +95,26 @@ def explain_losses(
     if found is None:
         return None
     pair = Neighbors(names[0], names[1])
-    return Explanation(pair, remarks=(_remark(quantity, *found, names, subject.value),))
+    return Explanation(pair, remarks=(_remark(subject, quantity, *found, names),))
 
 
 def _remark(
+    subject: Subject,
     quantity: LossQuantity,
     evidence: TableEvidence,
     block: Block,
     names: tuple[str, ...],
-    value: verdicts.Amount | None,
 ) -> Remark:
-    """Return which outputs a quantity with this value comes from."""
+    """Return which outputs a quantity comes from."""
     argument = quantity.arguments[0] if quantity.arguments else None
     outputs = weighed(evidence, block)
     match quantity.word:
         case "renyi" if isinstance(argument, int) and argument <= _MAX_ORDER:
-            return _shares(outputs, argument)
+            return _shares(outputs, argument, is_known=not subject.is_partial)
         case "posterior_max" | "posterior_min" as word:
             assert isinstance(argument, Number), "a prior is a number"
-            return _posterior(outputs, argument, names, value, is_largest=word == "posterior_max")
+            largest = word == "posterior_max"
+            return _posterior(outputs, argument, names, subject.value, is_largest=largest)
         case "loss_tail":
             assert isinstance(argument, Budget), "the argument of a tail is a budget"
             text = f"the outputs with a loss above {exact_text(argument)}, "
@@ -154,8 +155,11 @@ def loss_text(ratio: Number) -> str:
     return f"-{exact_text(log(divide(1, ratio)))}" if is_gain else exact_text(log(ratio))
 
 
-def _shares(outputs: Sequence[Weighed], order: int) -> Remark:
-    """Return the shares of outputs in Σ p^a q^(1-a)."""
+def _shares(outputs: Sequence[Weighed], order: int, *, is_known: bool) -> Remark:
+    """Return the shares of outputs in Σ p^a q^(1-a), or their terms where these are bounds.
+
+    Numbers that are shown as one, with several ratios, add no less than as one output (Jensen).
+    """
     terms: list[tuple[Number, verdicts.OutputSequence]] = []
     total: Number = 0
     for each in outputs:
@@ -169,9 +173,12 @@ def _shares(outputs: Sequence[Weighed], order: int) -> Remark:
     below = "q" if order == 2 else f"q^{order - 1}"
     shares: list[list[verdicts.PhrasePart]] = [
         ["output ", shown, ": ", bare(divide(term, total))]
+        if is_known
+        else ["output ", shown, ": at least ", bare(term)]
         for term, shown in falling(terms)[:_LISTED]
     ]
-    shares[0] += [f" of the sum of p^{order}/{below} (", bare(total), ")"]
+    least = "" if is_known else "at least "
+    shares[0] += [f" of the sum of p^{order}/{below} ({least}", bare(total), ")"]
     return _listed("carried by", shares, len(terms))
 
 

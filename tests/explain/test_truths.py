@@ -791,6 +791,22 @@ def test_the_chance_of_an_error_is_at_most_where_numbers_told_as_one_may_be_near
     assert "off by at least 1 with chance 2/27: < 0" in str(outputs.text)
 
 
+def test_numbers_told_as_one_carry_at_least_so_much_of_a_divergence(tmp_path):
+    text = """mechanism m {
+      input x in 0..1
+      adjacent all
+      t ~ geometric(0, 1/3) unbounded
+      y ~ geometric(3 * x, 4/5) unbounded
+      output max(y, t)
+    }
+    check m: renyi(3) <= 1/100"""
+    (found,) = explained(text, tmp_path)
+    first = found.remarks[0].items[0]
+    # P(> 3) = 437/972 from 1, P(> 3) = 28517/121500 from 0; the sum of all numbers is 2.2058.
+    term = Fraction(437, 972) ** 3 / Fraction(28517, 121500) ** 2
+    assert str(first).startswith(f"output > 3: at least {term} of the sum of p^3/q^2 (at least ")
+
+
 def test_what_carries_a_divergence_most_has_its_run(tmp_path):
     (found,) = explained(f"{MAXIMUM} check m: renyi(2) <= 1/100", tmp_path)
     run = found.run
