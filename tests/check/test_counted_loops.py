@@ -10,6 +10,7 @@ from math import isclose
 
 import pytest
 
+from dpcheck.pipeline.claims.explorations import Explorations
 from tests.check.test_formulas_beyond import WIDTH, Writer
 from tests.checking import check_text
 
@@ -132,3 +133,36 @@ mechanism m {
 compute m at x = 1: P=? [ X P>=2/3 [ X output = true ] ]
 """
     assert [each["exact"] for each in values(text)] == ["1/384"]
+
+
+def test_no_window_is_tried_in_which_states_would_be_too_many(monkeypatch):
+    """Two kept numbers, one of them moved, have no law: each window only knows closer bounds."""
+    tried = []
+    widen = Explorations.widen
+    monkeypatch.setattr(
+        Explorations, "widen", lambda *args: (tried.append(args[2]), widen(*args))[1]
+    )
+    text = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  t ~ geometric(x, 1/5) unbounded
+  u ~ geometric(0, 1/5) unbounded
+  n := 0
+  while n < 2 { y ~ geometric(0, 1/6) unbounded  n := n + 1  output y > t }
+  n := 0
+  while n < 2 {
+    y ~ geometric(0, 1/6) unbounded
+    n := n + 1
+    output y > u
+    if y > t { t := t - 1 }
+  }
+  output t > u
+}
+compute m at x = 0: P=? [ X P>=2/5 [ X output = true ] ]
+"""
+    monkeypatch.setattr("dpcheck.explore.runs.orders.MANY_BOUNDED", 300_000)
+    (found,) = check_text(text)["results"]
+    low, high = map(float, found["value"]["enclosure"])
+    assert low < 1 / 6 < high < low + 1e-3
+    assert [(each.low, each.high) for each in tried] == [(-5, 5)]

@@ -59,6 +59,9 @@ MANY_STATES = 20_000
 MANY_TIED = 14_000
 """The same where sums of them matter; some 10 s of work, or 80 s where neighbors differ."""
 
+MANY_BOUNDED = 400_000
+"""The same where no window tells laws, and bounds are closer with every one; 3 s of work."""
+
 MAX_STATES = 1000
 """So many states inside of the window are looked at for one outside."""
 
@@ -134,7 +137,8 @@ class Orders:
             return None
         wider = window.wider(more if more > 0 else 3 + (window.high - window.low) // 2)
         if not self._tells_gaps:
-            return wider
+            is_many = self._most_levels > 1 and self._n_states_in(wider) > MANY_BOUNDED
+            return None if is_many else wider
         return replace(wider, apart=max(2 * window.apart + 1, self.reach))
 
     @cached_property
@@ -143,13 +147,21 @@ class Orders:
 
         If sums of them matter that takes a window so wide that states are not too many.
         """
-        most = max((n for each in self.n_levels for n in each), default=0)
-        if most < 2 or not self.are_moved:
-            return most > 1
-        width = self.tails.window.high - self.tails.window.low + 1
+        if self._most_levels < 2 or not self.are_moved:
+            return self._most_levels > 1
         needed = [n for each in self._needed for n in each if n <= MAX_FREE]
-        wider = width + 2 * max(max(needed, default=0) - self.n_unmet, 0)
-        return bool(self._n_states * wider**most <= MANY_TIED * width**most)
+        more = max(max(needed, default=0) - self.n_unmet, 0)
+        return self._n_states_in(self.tails.window.wider(more)) <= MANY_TIED
+
+    @cached_property
+    def _most_levels(self) -> int:
+        """How many different numbers some state keeps beyond an end."""
+        return max((n for each in self.n_levels for n in each), default=0)
+
+    def _n_states_in(self, wider: Window) -> float:
+        """Return about how many states a wider window has."""
+        width, more = (each.high - each.low + 1 for each in (self.tails.window, wider))
+        return float(self._n_states * (more / width) ** self._most_levels)
 
     @cached_property
     def n_unmet(self) -> int:
