@@ -43,8 +43,8 @@ class NeighborRelation:
     that runs from neighboring inputs reach at one program point with equal outputs and equal
     results of every `~`. `doubtful` [n_doubtful, 2] are pairs of states that stand for infinitely
     many, or follow such, of which some may be neighbors like that; both may be one state.
-    `lock_step` explores anew, and finds to which pairs of states [m, 2] runs come next in lock step
-    from some pairs [n, 2]; its `after` tells neither doubtful pairs nor ends.
+    `lock_step` explores anew, and returns what finds the pairs of states [m, 2] that runs come to
+    next in lock step from some pairs [n, 2]; doubtful ones are left out.
     """
 
     pairs: IntArray

@@ -158,10 +158,10 @@ class Orders:
         """How many different numbers some state keeps beyond an end."""
         return max((n for each in self.n_levels for n in each), default=0)
 
-    def _n_states_in(self, wider: Window) -> float:
+    def _n_states_in(self, wider: Window) -> int:
         """Return about how many states a wider window has."""
-        width, more = (each.high - each.low + 1 for each in (self.tails.window, wider))
-        return float(self._n_states * (more / width) ** self._most_levels)
+        n, more = (max(each.high - each.low + 1, 1) for each in (self.tails.window, wider))
+        return int(self._n_states * more**self._most_levels // n**self._most_levels)
 
     @cached_property
     def n_unmet(self) -> int:
