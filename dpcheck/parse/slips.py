@@ -230,6 +230,13 @@ class _Reader:
     def span(self, first: int, last: int) -> Span:
         return Span(self.source, self.tokens[first].start, self.tokens[last].end)
 
+    def directly_in(self, opening: int, close: int) -> Iterator[int]:
+        """Yield the tokens between two brackets, but for those in other brackets."""
+        i = opening + 1
+        while i < close:
+            yield i
+            i = max(self.partners.get(i, i), i) + 1
+
     def column(self, i: int) -> int:
         return self.source.position(self.tokens[i].start)[1]
 
@@ -392,11 +399,12 @@ def _brackets(r: _Reader, i: int) -> Slip | None:
     if (
         close is None
         or close == i + 1
+        or before == "QUERY"
         or r.text(i - 2) in ("P", "E")
         or r.text(i - 1) in ("P", "D", "Pr", "Prob")
     ):
         return None
-    inner = [k for k in range(i + 1, close) if r.type(k) in ("COMMA", "DOTS")]
+    inner = [k for k in r.directly_in(i, close) if r.type(k) in ("COMMA", "DOTS")]
     if before in POLICY_TOKENS | {"IN"}:
         if r.type(r.line_firsts[i]) in QUESTION_WORDS | {"PARAM"}:
             return None  # an interval, whose brackets say whether an end belongs to it

@@ -110,6 +110,7 @@ AT_TOP_LEVEL = {
     "check m: P>=n ( X a )": "check m: P>=n [ X a ]",
     "check m: P>=1% [ X a ]": "check m: P>=1/100 [ X a ]",
     "check m: Pmax=? [ X a ] = 1": "check m: P=? [ X a ] = 1",
+    "check m: P=? [ X D(ln 2, 0) [ X a ] ]": "check m: P=? [ X D{ln 2, 0} [ X a ] ]",
     "check m: P=1 [ <> a ]": "check m: P=1 [ F a ]",
     "check m: P=1 [ [] a ]": "check m: P=1 [ G a ]",
     "check m: P=1 [ not X a ]": "check m: P=1 [ !X a ]",
@@ -222,6 +223,12 @@ def test_the_question_of_a_claim_is_no_choice():
     """`P=? [ X a ]` before another claim of the line is no `c ? a : b`."""
     (found,) = mistakes_of(f"{FRAME % ''}compute m at D = 1: P=? [ X a ] check m: dp(1)\n")
     assert found.code == "DP105"
+
+
+def test_the_brackets_of_a_path_are_no_list():
+    """A comma in a bracket inside of these makes no list `(..)` of a path `[..]`."""
+    (found,) = mistakes_of(f"{FRAME % ''}compute m at x = 0: P=? [ X D(ln 2, 0) ]\n")
+    assert "expected `{`, found `(`" in found.title
 
 
 @pytest.mark.parametrize("bound", ["exp(-1)", "n(1/2)", "max(n, 1/2)"])
