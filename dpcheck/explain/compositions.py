@@ -279,14 +279,12 @@ def _product(outputs: Sequence[Weighed], counts: Sequence[int]) -> Phrase:
     p_all: exact.Number = 1
     q_all: exact.Number = 1
     powers = []
-    for (each, p, q), times in zip(outputs, counts, strict=False):
-        shown += each.outputs * times
-        p_all, q_all = (
-            exact.multiply(p_all, exact.power(p, times)),
-            exact.multiply(q_all, exact.power(q, times)),
-        )
-        if q != 0 and times:
-            text = exact.exact_text(exact.divide(p, q))
+    for each, times in zip(outputs, counts, strict=False):
+        shown += each.shown.outputs * times
+        p_all = exact.multiply(p_all, exact.power(each.p, times))
+        q_all = exact.multiply(q_all, exact.power(each.q, times))
+        if each.q != 0 and times:
+            text = exact.exact_text(exact.divide(each.p, each.q))
             powers.append(f"{text if text.isdigit() else f'({text})'}^{times}")
     parts: list[PhrasePart] = [OutputSequence(shown), ": "]
     parts += [number_amount(p_all), " against ", number_amount(q_all)]

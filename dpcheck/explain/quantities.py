@@ -56,11 +56,12 @@ _MAX_ORDER = 64
 
 
 class Weighed(NamedTuple):
-    """An output sequence and its probabilities on both sides."""
+    """An output sequence, its probabilities on both sides, and whether it stands for several."""
 
     shown: verdicts.OutputSequence
     p: Number
     q: Number
+    is_several: bool
 
 
 def named_block(
@@ -81,7 +82,7 @@ def named_block(
 def weighed(evidence: TableEvidence, block: Block) -> list[Weighed]:
     """Return the outputs of a pair, in the order of the table."""
     return [
-        Weighed(evidence.shown(int(k)), *block.probabilities(j))
+        Weighed(evidence.shown(k), *block.probabilities(j), evidence.stands_for_several(k))
         for j, k in enumerate(block.sequence.tolist())
     ]
 
@@ -122,21 +123,21 @@ def _remark(
         case "total_variation":
             return _event("the outputs likelier from the left, ", block, evidence, Budget.of(0))
         case _:
-            return _losses(outputs)
+            window = subject.explored.window
+            return _losses(outputs, have_kinds=window is not None and window.has_kinds)
 
 
-def _losses(outputs: Sequence[Weighed]) -> Remark:
-    """Return the losses ln(p/q) of the likeliest outputs from the left, and their probabilities."""
+def _losses(outputs: Sequence[Weighed], *, have_kinds: bool) -> Remark:
+    """Return the losses ln(p/q) of the likeliest outputs from the left, and their probabilities.
+
+    have_kinds: outputs that stand for several may be of kinds, and each has a loss of its own.
+    """
     possible = [(each.p, each) for each in outputs if each.p != 0]
-    losses = [
-        (
-            "output ",
-            each.shown,
-            f": loss {'inf' if each.q == 0 else loss_text(divide(p, each.q))} with ",
-            bare(p),
-        )
-        for p, each in falling(possible)[:_LISTED]
-    ]
+    losses: list[list[verdicts.PhrasePart]] = []
+    for p, each in falling(possible)[:_LISTED]:
+        loss = "inf" if each.q == 0 else loss_text(divide(p, each.q))
+        whose = " of all as one," if have_kinds and each.is_several else ""
+        losses.append(["output ", each.shown, f": loss {loss}{whose} with ", bare(p)])
     return _listed("losses", losses, len(possible))
 
 

@@ -805,6 +805,13 @@ def test_numbers_told_as_one_carry_at_least_so_much_of_a_divergence(tmp_path):
     # P(> 3) = 437/972 from 1, P(> 3) = 28517/121500 from 0; the sum of all numbers is 2.2058.
     term = Fraction(437, 972) ** 3 / Fraction(28517, 121500) ** 2
     assert str(first).startswith(f"output > 3: at least {term} of the sum of p^3/q^2 (at least ")
+    # Each number above 3 has a loss of its own; with one ratio beyond the window they have one.
+    (found,) = explained(text.replace("renyi(3)", "zcdp"), tmp_path)
+    ratio = Fraction(437, 972) / Fraction(28517, 121500)
+    told = f"output > 3: loss ln({ratio}) of all as one, with "
+    assert str(found.remarks[0].items[0]).startswith(told)
+    (found,) = explained(text.replace("max(y, t)", "y").replace("renyi(3)", "zcdp"), tmp_path)
+    assert "output > 3: loss -ln(125/64) with 256/1125;" in str(found.remarks[0].text)
 
 
 def test_what_carries_a_divergence_most_has_its_run(tmp_path):

@@ -107,6 +107,11 @@ class TableEvidence:
         shown = output_sequence(outputs, int(self.rows.table.end[sequence]))
         return replace(shown, has_all_beyond=self._have_all_beyond)
 
+    def stands_for_several(self, sequence: int) -> bool:
+        """Return whether a sequence has an output that stands for several, as `> 3` may."""
+        outputs = self.rows.table.outputs(sequence)
+        return any(code >= 0 and self.shows_several(code) for code in outputs)
+
     @cached_property
     def _have_all_beyond(self) -> bool:
         """Whether numbers beyond a window are all that are output there, in any sequence."""
