@@ -182,6 +182,19 @@ def test_recurrence_in_a_bottom_component_is_decided_by_what_recurs() -> None:
     assert probabilities(chain, finally_(strict)) == [0] * 6
 
 
+def test_recurrence_in_a_bottom_component_is_decided_by_what_is_clear_at_once() -> None:
+    # 1 and 2 are where `b` always holds, so there (X c & X b) | X !c is a tautology.
+    half = Fraction(1, 2)
+    rows = [{1: half, 3: half}, {1: half, 2: half}, {1: half, 2: half}, {3: Fraction(1)}]
+    chain = rows, ["", "bc", "b", ""]
+    is_true = either(both(following(atom("c")), following(atom("b"))), following(no(atom("c"))))
+    is_false = both(
+        either(following(atom("c")), following(no(atom("b")))), following(no(atom("c")))
+    )
+    assert values(chain, finally_(both(atom("b"), is_true))) == [half, 1, 1, 0]
+    assert values(chain, following(globally(is_false))) == [half, 0, 0, 1]
+
+
 def test_ten_fairness_constraints_make_one_formula() -> None:
     chain = make_chain(*walk(8))
     fair = both(*(globally(finally_(following(atom(letter)))) for letter in "ab" * 5))

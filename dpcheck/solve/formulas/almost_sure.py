@@ -235,6 +235,8 @@ def _sometimes(
         component = meaning.recurrent[found.states]
         for goal, mark in ((found.true, may_hold), (found.false, may_fail)):
             mark[component[found.graph.sources[found.graph.targets == goal]]] = True
+            # Where all that is decided is put in place at once, what is left may be φ ∨ ¬φ.
+            mark[meaning.recurrent[unclear[found.starts == goal]]] = True
     return may_hold, may_fail
 
 
