@@ -46,6 +46,34 @@ mechanism count(n) {
   y ~ geometric(x, alpha) clamped 0..n
   output y
 }
+mechanism exact_threshold(k, n) {
+  input  q[1..k] in 0..n
+  public t in 0..n
+  adjacent linf(q, q') <= 1
+  noisy_t ~ geometric(t, alpha^2) unbounded
+  for i in 1..k {
+    noisy_q ~ geometric(q[i], alpha) unbounded
+    if noisy_q >= noisy_t { output top; stop }
+    output bot
+  }
+}
+mechanism value_of_max(m, n) {
+  input q[1..m] in 0..n
+  adjacent linf(q, q') <= 1
+  var v[1..m] := 0
+  for i in 1..m { v[i] ~ geometric(q[i], alpha) unbounded }
+  output max(i in 1..m : v[i])
+}
+mechanism stream {
+  input q[1..] in integers
+  adjacent linf(q, q') <= 1
+  noisy_t ~ geometric(0, alpha^2) unbounded
+  for i in 1.. {
+    noisy_q ~ geometric(q[i], alpha) unbounded
+    if noisy_q >= noisy_t { output top; stop }
+    output bot
+  }
+}
 """
 CLAIMS = (
     "check above_threshold(k = 3, n = 5): dp(-3 * ln alpha)",
@@ -78,6 +106,14 @@ CLAIMS = (
     "compute local(k = 8): epsilon(1/10)",
     "compute response(k = 8): epsilon(1/10)",
     "check response(k = 8): epsilon(1/10) <= ln 9",
+    "check exact_threshold(k = 4, n = 3): dp(-4 * ln alpha)",
+    "refute exact_threshold(k = 4, n = 3): dp(-3 * ln alpha)",
+    "compute exact_threshold(k = 4, n = 3): epsilon",
+    "compute value_of_max(m = 3, n = 3): epsilon",
+    "compute value_of_max(m = 3, n = 3): delta(ln 2)",
+    "check stream: dp(-4 * ln alpha)",
+    "refute stream: dp(-3 * ln alpha)",
+    "compute stream: epsilon",
 )
 HEADS = ("param alpha in (0, 1)", "const alpha = 1/3")
 

@@ -28,6 +28,18 @@ mechanism ruin(n = 1000) {
 }
 """
 
+RARE = """
+mechanism waits {
+  input x in 0..1
+  adjacent all
+  while true {
+    y ~ geometric(x, 1/50) unbounded
+    if y > 3 { output y stop }
+    output wait
+  }
+}
+"""
+
 ANALYSTS = MODELS / "analysts" / "adaptive.dpm"
 FLU = MODELS / "secrets" / "flu.dpm"
 ENDLESS = MODELS / "streams" / "endless_outputs.dpm"
@@ -64,6 +76,7 @@ QUESTIONS = [
     ("the same, any query in each round", ENDLESS, "online", "delta(1) <= 74/100"),
     ("40 answers, then coins for ever", ENDLESS, "until_spent(k = 40)", "epsilon"),
     ("a rate that differs by a thousandth", ENDLESS, "waits(other = 101/1000)", "epsilon <= 2"),
+    ("an end after 127,500 rounds, or more", RARE, "waits", "delta(ln 2) <= 9/10"),
     ("ruin on 0..1000, 1,001 inputs", RUIN, "ruin", "E<=5000 [ outputs ]"),
 ]
 
