@@ -378,7 +378,7 @@ def _shown(token: Token) -> str:
 
 def _edit(here: _Place) -> str | None:
     """Return the edit for a few well-known slips: the first of these that knows one."""
-    edits = (_edit_of_word, _edit_of_comma, _edit_of_tokens, _edit_of_path)
+    edits = (_edit_of_word, _edit_of_row, _edit_of_comma, _edit_of_tokens, _edit_of_path)
     return next((edit for known in edits if (edit := known(here))), None)
 
 
@@ -389,6 +389,22 @@ def _edit_of_word(here: _Place) -> str | None:
             return f"`{near.text}` is an operator in claims only: after the `:` of a `check`"
         if near.type == "NAME" and near.text in BRANCHING:
             return f"`{near.text}` of CTL is {BRANCHING[near.text]} here"
+    return None
+
+
+def _edit_of_row(here: _Place) -> str | None:
+    """Return the edit for a transition of a chain, or a label, as other tools write them."""
+    before = here.token(-1)
+    if (
+        here.token(-2).type == "ARROW"
+        and before.type in ("NAME", "STRING")
+        and here.accepts("COLON")
+    ):
+        return f"give each state its probability: `-> 1: {before.text}`"
+    if here.token().type == "COMMA" and here.accepts("PLUS") and here.accepts("OBSERVE"):
+        return "join transitions by `+`, as in `s -> 1/2: s + 1/2: t`"
+    if before.text == "label" and here.accepts("ARROW"):
+        return "labels follow their state, as in `state s : a, b`"
     return None
 
 
