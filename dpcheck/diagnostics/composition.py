@@ -360,3 +360,26 @@ outputs, among which no query is. So the two sides would be about different sequ
 Wrong: check m: delta(1) < accuracy(x, 1/10)
 Right: check m: delta(1) < 1/4
 """
+
+
+class NotIndependentRuns(Mistake, code="DP645"):
+    """A composition of runs that have data or queries in common.
+
+    `shared` is what they share, `loop` how one mechanism has several runs.
+    """
+
+    shared: str
+    loop: str
+
+    title_text = "`compose` is about independent runs, and these have {self.shared} in common"
+    help_text = "write the runs in one mechanism: `{self.loop}`"
+    explanation = """\
+A composition multiplies the distributions of its parts, as runs that draw all anew have them. Data
+of a `prior` are drawn once, and every run is about these, so that two runs tell more than the
+product says. Queries that are fixed beforehand may differ from run to run, of which the worst is
+found in one mechanism; a composition has one choice for all runs, the worst for `dp(epsilon)` and
+`epsilon` only, which add up.
+
+Wrong: mechanism m { ... prior r ~ uniform(0..1) ... output k }  check compose(m, 2): dp(1)
+Right: mechanism m { ... prior r ~ uniform(0..1) repeat 2 { ... output k } }  check m: dp(1)
+"""

@@ -365,6 +365,11 @@ class Mechanism:
         return any(isinstance(node, Output) and node.query == "fixed" for node in self.nodes)
 
     @property
+    def has_priors(self) -> bool:
+        """Return whether data are drawn before it starts."""
+        return any(isinstance(node, Sample) and node.is_prior for node in self.nodes)
+
+    @property
     def locals(self) -> frozenset[str]:
         """The names that it assigns, as the text has them, and those of mechanisms it runs."""
         cells = (cell for node in self.nodes for cell in written(node))

@@ -15,7 +15,7 @@ from typing import Final
 
 from dpcheck.diagnostics.align import NotForAllIntegers
 from dpcheck.diagnostics.claims import NothingObserved
-from dpcheck.diagnostics.composition import FixedInComparison, NotForStrategies
+from dpcheck.diagnostics.composition import FixedInComparison, NotForStrategies, NotIndependentRuns
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.quantities import ArrangementUsage, NotOfArrangement
 from dpcheck.exact import Number, Rational, exact_text, multiply
@@ -234,6 +234,12 @@ def _reasons_against(
         yield NotOfArrangement(span, "a nested D", "group")
     if is_composed and not _is_about_losses(claim):
         yield NotOfArrangement(span, "this claim", "compose")
+    if is_composed and any(target.has_priors for target in mechanisms):
+        loop = "prior r ~ ... repeat 2 { ... }"
+        yield NotIndependentRuns(span, "the data of a `prior`", loop)
+    if is_composed and not _is_pure(claim) and any(m.has_fixed_queries for m in mechanisms):
+        loop = "repeat 2 { query c in S fixed ... }"
+        yield NotIndependentRuns(span, "the choices of a `query ... fixed`", loop)
     for chain in targets[1:]:
         if isinstance(chain, ExplicitChain) and chain.observed is None:
             yield NothingObserved(question.target.span, chain.title, "compose", chain.span)
@@ -265,10 +271,10 @@ def _without_bounds(
         return "a composition or a group"
     if question.at is not None:
         return "a claim `at` some inputs"
+    if _is_pure(claim):
+        return None
     match claim, claims.quantities_of(claim):
-        case claims.PrivacyClaim(delta=0) | claims.FormulaClaim(formula=Truth()), _:
-            return None
-        case _, (claims.TightEpsilon(delta=0),):
+        case claims.FormulaClaim(formula=Truth()), _:
             return None
         case (claims.PrivacyClaim(), _) | (claims.QuantityClaim(), (claims.TightEpsilon(),)):
             return "δ > 0"
@@ -276,6 +282,15 @@ def _without_bounds(
             return "a formula"
         case _:
             return "this quantity"
+
+
+def _is_pure(claim: claims.Claim) -> bool:
+    """Return whether a claim is about ε for δ = 0 alone."""
+    match claim, claims.quantities_of(claim):
+        case (claims.PrivacyClaim(delta=0), _) | (_, (claims.TightEpsilon(delta=0),)):
+            return True
+        case _:
+            return False
 
 
 def is_about_outputs(claim: claims.Claim) -> bool:
