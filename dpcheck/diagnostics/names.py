@@ -416,6 +416,24 @@ Right: b ~ bernoulli(1/3)   output b
 """
 
 
+class MisspeltOutput(Mistake, code="DP315", severity="warning"):
+    """A symbol that is output, named nowhere else, and looks like a local."""
+
+    name: str
+    meant: str
+
+    title_text = "this shows the symbol `{self.name}`, whatever `{self.meant}` is"
+    help_text = 'write `{self.meant}`, or `"{self.name}"` in quotes if the symbol is meant'
+    explanation = """\
+A bare name that is output and names nothing is a symbol. Here it looks like a local of the
+mechanism, and nothing else in the file names it: a claim about privacy then holds because nothing
+private is shown. If the symbol is meant, quotes say so.
+
+Wrong: noisy ~ geometric(x, 1/2) clamped 0..3   if noisy > 2 { output high } else { output nosy }
+Right: noisy ~ geometric(x, 1/2) clamped 0..3   if noisy > 2 { output high } else { output noisy }
+"""
+
+
 class AbsentSymbol(Mistake, code="DP314", severity="warning"):
     """A symbol in quotes, in a claim about a mechanism that has no such value."""
 

@@ -13,7 +13,6 @@ from functools import partial
 from dpcheck.diagnostics.claims import NothingAsked, TooManyClaims
 from dpcheck.diagnostics.composition import ChoicesWithoutNumbers, InputAsParameter
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.diagnostics.names import UnusedLocal
 from dpcheck.diagnostics.params import ParamAsValue
 from dpcheck.diagnostics.quantities import ArrangementUsage
 from dpcheck.diagnostics.syntax import ForeignSpelling, NestedTooDeeply
@@ -21,7 +20,7 @@ from dpcheck.exact import ExpNumber, Number
 from dpcheck.limits import FRAMES, with_deep_stack
 from dpcheck.logic.claims import At, Claim, FormulaClaim
 from dpcheck.logic.formulas import Truth
-from dpcheck.model import surface, trees
+from dpcheck.model import surface
 from dpcheck.model.atoms import inputs_of
 from dpcheck.model.expressions import Var
 from dpcheck.model.fixed_queries import open_cells
@@ -41,6 +40,7 @@ from dpcheck.resolve.expressions.signatures import input_shapes, named_arguments
 from dpcheck.resolve.names import scopes
 from dpcheck.resolve.names.files import linked_file
 from dpcheck.resolve.names.syntax import called_names
+from dpcheck.resolve.names.unread import UnreadNames
 from dpcheck.resolve.programs.distributions import distribution
 from dpcheck.resolve.programs.fixed_queries import choice_bindings
 from dpcheck.resolve.programs.loops import known_condition, known_domain, report_second_variables
@@ -125,9 +125,7 @@ def _resolved(
     if only is None:
         _resolve_unused(scope)
     if session.n_errors == 0 and only is None:
-        for declaration in session.main.declared.values():
-            if isinstance(declaration, surface.Mechanism):
-                _report_unused_locals(declaration, scope)
+        UnreadNames(main, scope).report()
     checks = () if session.n_errors else tuple(expansion.checks)
     return Resolved(checks, _in_order(session, main.source))
 
@@ -160,28 +158,6 @@ def _resolve_declarations(scope: scopes.Scope) -> None:
                 distribution(body, _with_unknown(parameters, scope))
             case surface.Mechanism() | surface.Chain():
                 pass
-
-
-def _report_unused_locals(mechanism: surface.Mechanism, scope: scopes.Scope) -> None:
-    """Warn of scalar locals that no expression of the mechanism reads."""
-    nodes = [node for statement in mechanism.body for node in trees.descendants(statement)]
-    read = {node.name for node in nodes if isinstance(node, surface.Name)}
-    symbols = [
-        node.value.name
-        for node in nodes
-        if isinstance(node, surface.Output)
-        and isinstance(node.value, surface.Name)
-        and node.value.name in scope.file.symbols
-    ]
-    for node in nodes:
-        match node:
-            case (
-                surface.Assign(place=surface.Identifier(name=name, span=span))
-                | surface.Sample(place=surface.Identifier(name=name, span=span))
-                | surface.Var(name=surface.Identifier(name=name, span=span))
-            ) if name not in read:
-                scope.report(UnusedLocal(span, name, scope.session.suggestion(name, symbols)))
-                read.add(name)
 
 
 def _with_unknown(parameters: Sequence[surface.Identifier], scope: scopes.Scope) -> scopes.Scope:

@@ -8,6 +8,7 @@ output value; a value is whole if it stands alone, as a component of a tuple, or
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
 from dpcheck.model import surface, trees
@@ -73,16 +74,22 @@ class _Found:
         self, value: surface.Expression, bound: frozenset[str], known: AbstractSet[str]
     ) -> None:
         """Collect the bare names of a whole value that are neither bound nor known."""
-        match value:
-            case surface.Name(name=name, primed=False, quoted=quoted):
-                if quoted or not (name in bound or name in known or name == "output"):
-                    self.symbols.add(name)
-            case surface.Tuple(items=items):
-                for item in items:
-                    self.whole(item, bound, known)
-            case surface.Conditional(then=then, otherwise=otherwise):
-                self.whole(then, bound, known)
-                self.whole(otherwise, bound, known)
+        for one in whole_names(value):
+            if one.quoted or not (one.name in bound or one.name in known or one.name == "output"):
+                self.symbols.add(one.name)
+
+
+def whole_names(value: surface.Expression) -> Iterator[surface.Name]:
+    """Yield the bare names that a value may be, or a component of it."""
+    match value:
+        case surface.Name(primed=False):
+            yield value
+        case surface.Tuple(items=items):
+            for item in items:
+                yield from whole_names(item)
+        case surface.Conditional(then=then, otherwise=otherwise):
+            yield from whole_names(then)
+            yield from whole_names(otherwise)
 
 
 def _bound_by(node: object) -> frozenset[str]:
