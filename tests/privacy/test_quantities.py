@@ -399,6 +399,23 @@ def test_equal_numbers_without_an_exact_form_are_no_verdict():
     assert verdicts(check_text(text)) == ["undecided"]
 
 
+def test_a_divergence_of_different_rows_is_never_taken_for_zero():
+    text = """
+    chain c {
+      state s  state t  state a : A  state b : B
+      s -> 1/2 + 1/10^700: a + 1/2 - 1/10^700: b
+      t -> 1/2: a + 1/2: b
+      adjacent s ~ t
+      observe A, B
+    }
+    check  c: renyi(3/2) <= 0
+    check  c: renyi(3/2) = 0
+    check  c: renyi(3/2) < 1/10^1300
+    check  c: renyi(3/2) < renyi(2)
+    """
+    assert verdicts(check_text(text)) == ["undecided", "undecided", "undecided", "undecided"]
+
+
 def test_one_side_without_an_end_leaves_a_comparison_undecided():
     text = """
     mechanism loop {

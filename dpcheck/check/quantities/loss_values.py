@@ -104,11 +104,16 @@ def sides_of(pairs: Sequence[NumberedLosses]) -> Iterator[Side]:
 def _greatest(
     sides: Sequence[Side], value_of: Callable[[LossDistribution], Measure], start: Measure
 ) -> Measured:
-    """Return the first value that none is surely greater than, and its side; without any, start."""
+    """Return the first value that none is surely greater than, and its side; without any, start.
+
+    Of an exact value and one that no enclosure separates from it, the greatest is known no better
+    than by the enclosure.
+    """
     best, found = start, None
     for side in sides:
         value = value_of(side.losses)
-        if compare_measures(value, best) == 1:
+        sign = compare_measures(value, best)
+        if sign == 1 or (sign is None and not isinstance(best, Enclosed)):
             best, found = value, side
         if best is None:
             break
