@@ -612,20 +612,58 @@ def _declared(r: _Reader) -> str | None:
 
 def _bound(r: _Reader, i: int) -> Slip | None:
     """`P>=exp(-1)/2 [ c ]` is `P>=(exp(-1)/2) [ c ]`: without `(` a bound is a or a/b."""
-    first = k = i + 2
+    first = i + 2
     if r.type(i + 1) not in RELATIONS:
         return None
+    last, units = _bound_units(r, first)
+    if r.type(last + 1) != "OPEN_BRACKET" or not units or _is_bound(r.type(i), units):
+        return None
+    why = "with the bound in parentheses"
+    return r.slip(i, last, r.before(first, "("), r.after(last, ")"), why=why)
+
+
+def _bound_behind(r: _Reader, i: int) -> Slip | None:
+    """`P[ c ] >= 0.5` is `P>=0.5 [ c ]`; the whole bound moves, in parentheses if it needs them."""
+    close = r.partners.get(i + 1)
+    is_word = r.type(i) in ("P", "E") or (r.text(i), r.text(i + 1)) in (("Pr", "["), ("Prob", "["))
+    if close is None or not is_word or r.type(close + 1) not in RELATIONS:
+        return None
+    word = r.text(i)[0]
+    first = close + 2
+    last, units = _bound_units(r, first)
+    if r.text(first) == "?" and r.type(close + 1) == "EQ":
+        last, units = first, ["NUMBER"]
+    if not units:
+        return None
+    opening, closing = ("", " ") if _is_bound(word, units) else ("(", ") ")
+    at = r.tokens[i + 1].start
+    moved = (
+        Edit(r.tokens[i].start, at, word),
+        Edit(at, at, r.text(close + 1), r.tokens[close + 1].start),
+        Edit(at, at, opening),
+        Edit(at, at, r.span(first, last).text, r.tokens[first].start),
+        Edit(at, at + 1, f"{closing}["),
+    )
+    return r.slip(i, last, *moved, r.put(close, "]", last))
+
+
+def _bound_units(r: _Reader, first: int) -> tuple[int, list[str]]:
+    """Return the last token of the expression that begins at one, and the types of its tokens.
+
+    A bracket and what is in it are one. The types are none where they can be no expression's.
+    """
+    k = first
     units: list[str] = []
     while r.type(k) in OPERANDS | ARITHMETIC:
         units.append(r.type(k))
         k = r.partners.get(k, k) + 1
-    if r.type(k) != "OPEN_BRACKET" or not _is_expression(units):
-        return None
-    unsigned = units[1:] if r.type(i) == "E" and units[0] == "MINUS" else units
-    if unsigned == ["OPEN"] or (len(unsigned) in (1, 3) and _BOUNDS.issuperset(unsigned)):
-        return None
-    why = "with the bound in parentheses"
-    return r.slip(i, k - 1, r.before(first, "("), r.after(k - 1, ")"), why=why)
+    return k - 1, units if _is_expression(units) else []
+
+
+def _is_bound(word: str, units: list[str]) -> bool:
+    """Return whether an expression needs no parentheses as a bound of P or E."""
+    unsigned = units[1:] if word == "E" and units[0] == "MINUS" else units
+    return unsigned == ["OPEN"] or (len(unsigned) in (1, 3) and _BOUNDS.issuperset(unsigned))
 
 
 _BOUNDS = frozenset({"NUMBER", "NAME", "STRING", "SLASH"})
@@ -686,7 +724,6 @@ _DRAWN = f"(?:{'|'.join(sorted(DRAWN))})"
 _CLAIM = f"(?:{'|'.join(sorted(CLAIM_WORDS))})"
 _PROBABILITY = (
     (r"P(?:max|min|rob|r)(?= *[<>=])", "P"),
-    (rf"P(?:rob|r)? *\[{_INNER}\] *([<>]=?|=) *(\d+(?:/\d+)?)", r"P\2\3 [\1]"),
     (rf"P_\{{{_INNER}\}}", r"P\1"),
     (rf"P *([<>]=?|=) *([\w./]+(?= )|[\d./]+|\?) *\({_INNER}\)(?! *\[)", r"P\1\2 [\3]"),
 )
@@ -859,11 +896,13 @@ def _differences(start: int, found: str, written: str) -> Iterator[Edit]:
 
 
 _RULES: dict[str, tuple[Rule, ...]] = {
-    "NAME": (*(_as_elsewhere, _first_word, _operator_word, _product, _top_level_constant),),
+    "NAME": (
+        *(_as_elsewhere, _first_word, _operator_word, _product, _top_level_constant, _bound_behind),
+    ),
     "VAR": (_first_word,),
     "LN": (_product,),
     "OPEN": (_product, _as_elsewhere),
-    **dict.fromkeys(("P", "E"), (_bound, _as_elsewhere)),
+    **dict.fromkeys(("P", "E"), (_bound, _bound_behind, _as_elsewhere)),
     "MINUS": (_dash_comment,),
     "TILDE": (_as_elsewhere, _bare_neighbors),
     "MOD": (_dash_comment,),
