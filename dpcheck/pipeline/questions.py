@@ -11,14 +11,22 @@ from itertools import starmap
 from typing import TYPE_CHECKING, assert_never, cast
 
 from dpcheck.check.values.measures import ClaimRejected
-from dpcheck.check.values.verdicts import Amount, Coverage, Outcome, Phrase, Undecided, Violated
+from dpcheck.check.values.verdicts import (
+    Amount,
+    Coverage,
+    Enough,
+    Outcome,
+    Phrase,
+    Undecided,
+    Violated,
+)
 from dpcheck.diagnostics.claims import SeveralStates
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.exact import ExpNumber, ParamNumber, TooLarge, exact_text, param_text
 from dpcheck.explore import Explored, MistakesFound
 from dpcheck.explore.open_queries import UNBOUNDED
 from dpcheck.limits import Limit, LimitReached, Limits, RunLimits, too_large
-from dpcheck.logic.claims import ForAll, PrivacyClaim, QuantityValue, TightEpsilon
+from dpcheck.logic.claims import ForAll, PrivacyClaim, QuantityClaim, QuantityValue, TightEpsilon
 from dpcheck.model.program import Mechanism, Target
 from dpcheck.pipeline.claims.explorations import Explorations
 from dpcheck.pipeline.claims.outcomes import (
@@ -244,14 +252,29 @@ def _explained(
         # Of each block those pairs were kept that exceed the budget most.
         others = replace(found.others, n_pairs=whole.n_pairs, is_complete=False)
         found = replace(found, others=others)
-    if found is not None and found.tight is not None and known is not None and known.sample:
-        texts = [*_least_epsilon(subject, ready, asked), *_claims_that_hold(answer, known)]
-        found = replace(found, tight=_at_value(found.tight, known, texts))
+    if found is not None and known is not None and known.sample:
+        tight = found.tight or subject.part("tight", lambda: _value_there(subject))
+        if tight is not None:
+            texts = [*_least_epsilon(subject, ready, asked), *_claims_that_hold(answer, known)]
+            found = replace(found, tight=_at_value(tight, known, texts))
     if found is not None and detail == "full" and ready.whole is None:
         n_inputs = ready.explored.sizes.n_initial
         smaller = subject.part("also", lambda: smaller_model(check, n_inputs, limits))
         found = replace(found, also=tuple(starmap(Setting, (smaller or {}).items())))
     return found, tuple(subject.faults.values())
+
+
+def _value_there(subject: Subject) -> Tight | None:
+    """Return what a quantity is, which stands beside no verdict for all values of a parameter."""
+    from dpcheck.check.quantities.privacy import quantity_text
+    from dpcheck.explain.explanation import Tight
+
+    if not isinstance(claim := subject.claim, QuantityClaim):
+        return None
+    value = subject.ask(QuantityValue(claim.quantity, claim.span))
+    if value is None:
+        return None
+    return Tight(Phrase.of(Enough(value, "<=", quantity_text(claim.quantity))))
 
 
 _Told = tuple[str, "Sequence[ParamInterval]"]
