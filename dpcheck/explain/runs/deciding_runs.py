@@ -13,7 +13,7 @@ from dpcheck.explain.runs.attribution import chances
 from dpcheck.explain.runs.passed_states import satisfying_run
 from dpcheck.explain.runs.traced_run import first_traced
 from dpcheck.explain.subject import Subject
-from dpcheck.logic.formulas import PathFormula, is_nested
+from dpcheck.logic.formulas import PathFormula
 from dpcheck.model.program import Mechanism
 from dpcheck.records import replace
 
@@ -41,8 +41,6 @@ def deciding_runs(
         weighted += told
     if not isinstance(subject.target, Mechanism):
         return weighted, subject.part("run", lambda: satisfying_run(subject, path, states, of))
-    if is_nested(path):
-        return weighted, None
     shown = decided(subject, told, states)
     whole = (replace(each, outputs=(*before, *each.outputs)) for each in shown)
     run = subject.part("run", lambda: first_traced(subject, whole, starts or states, epsilon))
