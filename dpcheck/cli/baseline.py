@@ -17,7 +17,7 @@ from typing import Any
 
 from dpcheck.exact.reading import compare_texts
 from dpcheck.records import dataclass
-from dpcheck.report.answers import Answer, Change, ChangeRule, Measured, Summary
+from dpcheck.report.answers import Asked, Change, ChangeRule, Stated, Summary
 
 HEAD = """\
 # What each mechanism costs, and what is claimed of it. `dpcheck check --baseline` fails where
@@ -28,20 +28,32 @@ version = 1
 
 @dataclass(frozen=True)
 class Claim:
-    """A `check`: its words, `where` it is asked (`at x = 0: `), and what it bounds from above.
+    """A `check`: its words, for which values and where it is asked, what it bounds from above.
 
-    Of `dp(ln 2)` that is ε and δ, of `epsilon <= 1` that quantity. `line` is 0 in a baseline.
+    `values` are those of a parameter (`p in (0, 1)`), `at` is a condition on states; both may be
+    "". The bounds are as in `Stated`. `line` is 0 in a baseline.
     """
 
     text: str
-    where: str
+    values: str
+    at: str
     bounds: Mapping[str, str]
     line: int = 0
 
     @property
     def words(self) -> str:
         """The claim as one text."""
-        return f"{self.where}{self.text}"
+        where = self.values and f"for {self.values}", self.at and f"at {self.at}"
+        return f"{' '.join(filter(None, where))}: {self.text}" if any(where) else self.text
+
+    @property
+    def upper(self) -> Mapping[str, tuple[str, bool]]:
+        """By quantity what bounds it, and whether that is not reached."""
+        return {k.removesuffix(" <"): (b, k.endswith(" <")) for k, b in self.bounds.items()}
+
+    def is_as(self, other: Claim) -> bool:
+        """Return whether both say the same, however it is spaced, of the same values of names."""
+        return self.bounds == other.bounds and _tokens(self.words) == _tokens(other.words)
 
 
 @dataclass(frozen=True)
@@ -86,50 +98,46 @@ def _recorded(said: Mapping[str, Any]) -> Target:
     amounts = {name: text for name, text in said.items() if name not in ("covers", "claims")}
     claims = []
     for claim in said["claims"]:
-        bounds = {name: text for name, text in claim.items() if name not in ("check", "where")}
-        claims.append(Claim(claim["check"], claim.get("where", ""), bounds))
+        bounds = {name: text for name, text in claim.items() if name not in ("check", "for", "at")}
+        claims.append(Claim(claim["check"], claim.get("for", ""), claim.get("at", ""), bounds))
     covers = tuple(said["covers"])
     texts = [*covers, *amounts.values()]
     texts += [text for each in claims for text in (each.words, *each.bounds.values())]
     if not all(isinstance(text, str) for text in texts):
         raise ValueError("a quantity is no text")
-    for text in (*amounts.values(), *(b for each in claims for b in each.bounds.values())):
-        if not text.startswith(PIECES):
-            compare_texts(_upper_end(text), "0")
+    numbers = [text for each in claims if not each.values for text in each.bounds.values()]
+    for text in (*amounts.values(), *numbers):
+        if not text.startswith(PIECES) and HASHED not in text:
+            compare_texts(_ends(text)[1], "0")
     return Target(covers, amounts, tuple(claims))
 
 
 PIECES = "for "
 """Begins the text of a quantity that depends on a parameter: `for alpha in (0, 1): ln(1/alpha)`."""
 
+HASHED = " characters, blake2b "
+"""Stands in the text of a quantity that is too long to be written down."""
+
 
 def baseline_of(summary: Summary, folder: Path) -> Baseline:
     """Return what a run found, as a baseline in a folder would record it."""
-    found: Baseline = {_named(file, folder): {} for file in summary.files}
-    costs = {(each.file, each.target): each for each in summary.measured}
-    answers: dict[tuple[str, str], list[Answer]] = {}
-    for answer in summary.answers:
-        answers.setdefault((answer.file, answer.target), []).append(answer)
-    for (file, target), own in answers.items():
-        measured = costs.get((file, target), Measured(file, target, {}, {}))
-        amounts = {
-            name: None if amount is None else amount.exact
-            for name, amount in measured.amounts.items()
-        }
-        claims = [_claim(each, measured) for each in own if each.kind == "check"]
-        known = Target(own[0].covers, amounts, tuple(claims), own[0].line)
-        found.setdefault(_named(file, folder), {})[target] = known
+    costs = {(each.file, each.target): each.amounts for each in summary.measured}
+    found: Baseline = {}
+    for file, asked in summary.files.items():
+        targets = found.setdefault(_named(file, folder), {})
+        for target in dict.fromkeys(each.target for each in asked):
+            own = [each for each in asked if each.target == target]
+            amounts = {
+                name: None if amount is None else amount.exact
+                for name, amount in costs.get((file, target), {}).items()
+            }
+            claims = tuple(_claim(each, each.stated) for each in own if each.stated is not None)
+            targets[target] = Target(own[0].covers, amounts, claims, own[0].line)
     return found
 
 
-def _claim(answer: Answer, measured: Measured) -> Claim:
-    """Return a claim; of one for all values of a parameter, no bound is a number."""
-    known = answer.outcome.all_values
-    bounds = measured.bounds.get(answer.claim, {}) if known is None else {}
-    where = "" if answer.at is None else f"at {answer.at}: "
-    if known is not None:
-        where = f"for {known.param} in {known.asked} {where}".rstrip(": ") + ": "
-    return Claim(answer.claim, where, bounds, answer.line)
+def _claim(asked: Asked, stated: Stated) -> Claim:
+    return Claim(asked.claim, stated.values, asked.at or "", stated.bounds, asked.line)
 
 
 def baseline_text(found: Baseline) -> str:
@@ -151,8 +159,8 @@ def baseline_text(found: Baseline) -> str:
 def _claim_lines(claims: Sequence[Claim]) -> Iterator[str]:
     yield "claims = ["
     for claim in {each.words: each for each in claims}.values():
-        fields = {"check": claim.text, **({"where": claim.where} if claim.where else {})}
-        fields |= claim.bounds
+        said = {"check": claim.text, "for": claim.values, "at": claim.at}
+        fields = {name: text for name, text in said.items() if text} | dict(claim.bounds)
         inner = ", ".join(f"{_key(name)} = {_quoted(text)}" for name, text in fields.items())
         yield f"  {{ {inner} }},"
     yield "]"
@@ -244,12 +252,11 @@ class _Compared:
 
     def _claim_changes(self, now: Target) -> Iterator[Change]:
         """Yield claims that are gone, or say less: nothing now claimed implies what was."""
-        known = {each.words for each in self.before.claims}
-        fresh = [each for each in now.claims if each.words not in known]
+        fresh = [each for each in now.claims if not any(map(each.is_as, self.before.claims))]
         for claim in self.before.claims:
             if any(_implies(each, claim) for each in now.claims):
                 continue
-            alike = [each for each in fresh if set(each.bounds) == set(claim.bounds)]
+            alike = [each for each in fresh if set(each.upper) == set(claim.upper)]
             if alike:
                 said = claim.words, alike[0].words
                 yield self._change("claim-weakened", alike[0].line, "claim", *said)
@@ -265,32 +272,77 @@ class _Compared:
 def is_greater(now: str, before: str) -> bool | None:
     """Return whether a value is greater than another; None where that is not known.
 
-    Of enclosures the upper ends are compared.
+    Of enclosures the upper ends are compared, of pieces over a parameter those of equal values.
 
     >>> is_greater("ln(3)", "1"), is_greater("in [0.1, 0.2]", "in [0.1, 0.3]")
     (True, False)
-    >>> is_greater("for p in (0, 1): 2*p", "for p in (0, 1): p") is None
-    True
+    >>> is_greater("for p in (1, 2): ln(p)", "for p in (1, 2): 2*ln(p)")
+    False
     """
     if now == before:
         return False
+    if now.startswith(PIECES) and before.startswith(PIECES):
+        from dpcheck.pipeline.budgets import are_pieces_greater
+
+        return are_pieces_greater(now, before)
     try:
-        return compare_texts(_upper_end(now), _upper_end(before)) > 0
+        (low, high), (low_before, high_before) = _ends(now), _ends(before)
+        if compare_texts(low, high_before) > 0:
+            return True
+        return False if compare_texts(high, low_before) <= 0 else None
     except ValueError:
         return None
 
 
-def _upper_end(text: str) -> str:
+def _ends(text: str) -> tuple[str, str]:
+    """Return what a number is at least and at most, where it is too long to be written down.
+
+    Of another one that is what it is compared by, of an enclosure the upper end.
+    """
     if not text.startswith("in ["):
-        return text
-    end = text.removeprefix("in [").removesuffix("]").split(", ")[1]
-    return end if end == "inf" else str(Fraction(end))
+        return text, text
+    ends = text.removeprefix("in [").partition("]")[0].split(", ")
+    low, high = (end if end == "inf" else str(Fraction(end)) for end in ends)
+    return (low, high) if HASHED in text else (high, high)
+
+
+def _tokens(text: str) -> list[str]:
+    return re.findall(r"\w+|\S", text)
 
 
 def _implies(now: Claim, before: Claim) -> bool:
-    """Return whether a claim surely says all that another one did."""
-    if now.words == before.words:
-        return True
-    if now.where != before.where or not now.bounds or set(now.bounds) != set(before.bounds):
+    """Return whether a claim surely bounds all that another one did, for as many values.
+
+    What bounds nothing has to be said in the same words.
+    """
+    if not before.bounds or now.is_as(before):
+        return now.is_as(before)
+    if now.at and _tokens(now.at) != _tokens(before.at):
         return False
-    return all(is_greater(now.bounds[name], b) is False for name, b in before.bounds.items())
+    if now.values != before.values and not _has_all_values(now, before):
+        return False
+    own = now.upper
+    return set(own) == set(before.upper) and all(
+        _is_within(name, own[name], bound, before.values) for name, bound in before.upper.items()
+    )
+
+
+def _has_all_values(now: Claim, before: Claim) -> bool:
+    from dpcheck.pipeline.budgets import has_all
+
+    return bool(now.values and before.values) and has_all(now.values, before.values)
+
+
+def _is_within(name: str, now: tuple[str, bool], before: tuple[str, bool], values: str) -> bool:
+    """Return whether a bound surely says what another one did: each with whether it is strict."""
+    (own, is_strict), (bound, was_strict) = now, before
+    if was_strict and not is_strict:  # it has to be less
+        return not values and is_greater(bound, own) is True
+    if own == bound or not values:
+        return is_greater(own, bound) is False
+    from dpcheck.pipeline.budgets import is_greater_somewhere
+
+    return name in ("epsilon", "delta") and (
+        is_greater_somewhere(own, bound, values, "epsilon" if name == "epsilon" else "delta")
+        is False
+    )

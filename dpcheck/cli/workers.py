@@ -37,9 +37,9 @@ from dpcheck.cli.signals import interrupt_work
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.limits import Limit, LimitReached, RunLimits, with_deep_stack
 from dpcheck.records import dataclass, replace
-from dpcheck.report.answers import Known, Reading, Started
+from dpcheck.report.answers import Known
 from dpcheck.report.characters import visible
-from dpcheck.report.live import work_text
+from dpcheck.report.live import Begun, work_text
 from dpcheck.report.told import ToldMistake, told
 from dpcheck.source import SourceText
 
@@ -125,7 +125,7 @@ def in_order(
             held[number].append(event)
             while held[current]:
                 first = held[current].pop(0)
-                if isinstance(first, Reading | Started | Known):
+                if isinstance(first, Begun):
                     at = work_text(first)
                 yield current, first
                 current += isinstance(first, Over)

@@ -26,7 +26,7 @@ from dpcheck.pipeline.questions import answered, asked_of, is_selected
 from dpcheck.pipeline.sources.files import ModelPath, input_path, model_paths
 from dpcheck.pipeline.sources.imports import Closure, Library
 from dpcheck.pipeline.stopped import since_last_file
-from dpcheck.records import Frozen, dataclass
+from dpcheck.records import Frozen, dataclass, replace
 from dpcheck.report.answers import (
     OPTIONS,
     Answer,
@@ -37,6 +37,7 @@ from dpcheck.report.answers import (
     FileDone,
     FileRead,
     Known,
+    Measuring,
     Reading,
     Started,
 )
@@ -172,7 +173,7 @@ def known_events(
         return
     found: list[Event] = []
     for event in file_events(path, models, ()):
-        if not isinstance(event, Decided | Known):
+        if not isinstance(event, Decided | Known | Measuring):
             found.append(event)
         yield event
     if is_final(found):
@@ -206,7 +207,7 @@ def file_events(
     if options.has_witnesses and checks:
         witnesses = headings(checks, path, models.library.closure(path).paths, options.definitions)
     questions = [
-        _Question(check, asked_of(check, heading, is_strict=options.strict_vacuity), heading)
+        _Question(check, _asked_of(check, heading, options), heading)
         for check, heading in zip(checks, witnesses, strict=True)
         if is_selected(check, options.select)
     ]
@@ -233,6 +234,16 @@ class _Question(Frozen):
     check: ResolvedCheck
     asked: Asked
     heading: Heading | None
+
+
+def _asked_of(check: ResolvedCheck, heading: Heading | None, options: Options) -> Asked:
+    """Return a claim as people see it, with what it bounds where that is to be compared."""
+    asked = asked_of(check, heading, is_strict=options.strict_vacuity)
+    if options.measures is None or check.kind != "check":
+        return asked
+    from dpcheck.pipeline.measures import stated
+
+    return replace(asked, stated=stated(check))
 
 
 def _answers(

@@ -60,6 +60,18 @@ class Witness:
 
 
 @dataclass(frozen=True)
+class Stated:
+    """What a check bounds from above, as it is held beside a baseline.
+
+    `dp(ln 2)` bounds `epsilon` by `ln(2)` beside a `delta` of `0`; a bound that is not reached is
+    that of `epsilon <`. `values` are those of a parameter that it is about, `p in (0, 1)`, else "".
+    """
+
+    values: str
+    bounds: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class Asked:
     """One claim as it is asked.
 
@@ -67,7 +79,7 @@ class Asked:
     inputs and neighbors an outcome speaks (`for x in 0..5`, `adjacent abs(x - x') <= 1`).
     With `is_strict`, a vacuous claim is not ok, whatever its verdict. `region` is None for a claim
     that stands in no file. `witness` is there where evidence is asked for: what says that there is
-    none, until there is some.
+    none, until there is some; `stated` where it is a check, and costs are measured.
     """
 
     file: str
@@ -81,6 +93,7 @@ class Asked:
     is_strict: bool
     region: Region | None = field(default=None, kw_only=True)
     witness: Witness | None = field(default=None, kw_only=True)
+    stated: Stated | None = field(default=None, kw_only=True)
 
     def answered(self, outcome: Outcome, sizes: tuple[int, int] | None, seconds: float) -> Answer:
         """Return the answer with this outcome; `sizes` are the states and transitions."""
@@ -264,17 +277,21 @@ class Portrait:
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What a target costs, by quantity (`epsilon`, `delta(ln(2))`), None what stayed undecided.
+class Measuring:
+    """Work on what a target costs begins, by the text of the quantity."""
 
-    `bounds` has the texts of its checks, each with what it bounds from above: `dp(ln 2)` has
-    `epsilon` and `delta`, `epsilon <= 1` has that quantity, as exact texts.
-    """
+    file: str
+    target: str
+    quantity: str
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a target costs, by quantity (`epsilon`, `delta(ln(2))`), None what stayed undecided."""
 
     file: str
     target: str
     amounts: Mapping[str, Amount | None]
-    bounds: Mapping[str, Mapping[str, str]]
 
 
 ChangeRule = Literal[
@@ -284,7 +301,7 @@ ChangeRule = Literal[
 
 @dataclass(frozen=True)
 class Change:
-    """Something that is worse than the baseline records, with what was and what is.
+    """Something that is worse than the baseline records, or may be, with what was and what is.
 
     `what` is a quantity, `covers` (for which inputs and neighbors verdicts speak), `claim` or
     `target`. What is gone has no `after`.
@@ -309,6 +326,7 @@ Event = (
     | Mistake
     | Crash
     | Portrait
+    | Measuring
     | Measured
     | FileDone
 )
@@ -319,7 +337,7 @@ Event = (
 class Summary:
     """Everything one run found; the exit status follows from it.
 
-    `files` are those whose claims were looked at.
+    `files` are those whose claims were looked at, each with all that is asked there.
     """
 
     answers: tuple[Answer, ...]
@@ -329,7 +347,7 @@ class Summary:
     portraits: tuple[Portrait, ...] = ()
     measured: tuple[Measured, ...] = ()
     changes: tuple[Change, ...] = ()
-    files: tuple[str, ...] = ()
+    files: Mapping[str, tuple[Asked, ...]] = field(default_factory=dict)
 
     @property
     def errors(self) -> tuple[Mistake, ...]:
@@ -342,12 +360,17 @@ class Summary:
         return tuple(m for m in self.mistakes if m.severity == "undecided")
 
     @property
+    def worse(self) -> tuple[Change, ...]:
+        """What is surely worse than the baseline records; of the other changes it is not known."""
+        return tuple(each for each in self.changes if each.rule != "budget-unknown")
+
+    @property
     def n_undecided(self) -> int:
         """The number of claims that a limit stopped, and of times it stopped the reading.
 
         So is a quantity of which nobody knows whether it grew.
         """
-        n_unknown = sum(change.rule == "budget-unknown" for change in self.changes)
+        n_unknown = len(self.changes) - len(self.worse)
         n_claims = sum(answer.is_undecided for answer in self.answers)
         return len(self.stopped) + n_claims + n_unknown
 
@@ -364,8 +387,7 @@ class Summary:
         if self.errors:
             return 2
         is_wrong = any(not each.is_ok and not each.is_undecided for each in self.answers)
-        is_worse = any(change.rule != "budget-unknown" for change in self.changes)
-        if is_wrong or is_worse:
+        if is_wrong or self.worse:
             return 1
         return 3 if self.n_undecided else 0
 
@@ -384,7 +406,7 @@ def summary_of(events: Iterable[Event], *, is_interrupted: bool = False) -> Summ
         is_interrupted,
         of(Portrait),
         of(Measured),
-        files=tuple(event.file for event in of(FileRead)),
+        files={event.file: event.asked for event in of(FileRead)},
     )
 
 

@@ -16,6 +16,9 @@ from dpcheck.report.text import AnswerLines
 if TYPE_CHECKING:
     from rich.status import Status
 
+Begun = answers.Reading | answers.Started | answers.Known | answers.Measuring
+"""What says that work on something begins, or how far it is."""
+
 
 @dataclass
 class TextReport:
@@ -38,7 +41,7 @@ class TextReport:
     def add(self, event: answers.Event) -> None:
         """Take in an event; an answer is written at once, mistakes when their file is done."""
         match event:
-            case answers.Reading() | answers.Started() | answers.Known():
+            case answers.Reading() | answers.Started() | answers.Known() | answers.Measuring():
                 self._show(event)
             case answers.FileRead():
                 self._begin_file(event)
@@ -72,7 +75,7 @@ class TextReport:
         self._file = self._lines = None
         self._waiting.clear()
 
-    def _show(self, event: answers.Reading | answers.Started | answers.Known) -> None:
+    def _show(self, event: Begun) -> None:
         """Show what is worked on, on a terminal."""
         if self.progress is None:
             return
@@ -90,10 +93,12 @@ class TextReport:
             self._status.stop()
 
 
-def work_text(event: answers.Reading | answers.Started | answers.Known) -> str:
+def work_text(event: Begun) -> str:
     """Return what is worked on, in a line, and what is known of it."""
     if isinstance(event, answers.Reading):
         return f"reading {event.file}"
+    if isinstance(event, answers.Measuring):
+        return f"{event.file}: {event.quantity} of {event.target}, for the baseline"
     asked = event.asked
     at = "" if asked.at is None else f" at {asked.at}"
     claim = f"{asked.file}:{asked.line}: {asked.kind} {asked.target}{at}: {asked.claim}"

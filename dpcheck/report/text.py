@@ -392,24 +392,31 @@ def _when(situation: verdicts.Situation | verdicts.Switch, first: str) -> str:
 
 # --- the baseline --------------------------------------------------------------------------
 
+_IN_CELL = 60
+"""Characters of a cell of a table of before and after: three of them fit a wide terminal."""
+
 
 def change_lines(changes: Sequence[Change], baseline: str) -> Iterator[Line]:
-    """Yield what is worse than a baseline records, as a table of before and after."""
-    if not changes:
-        return
-    yield line(Piece("worse than ", "bad"), Piece(visible(baseline), "strong"))
-    columns = ("", "before", "now", "")
-    rows = [
-        [
-            visible(f"{each.target}: {each.what}"),
-            notation.shortened(visible(each.before)),
-            notation.shortened(visible(each.after or "gone")),
-            visible(f"{each.file}:{each.line}"),
-        ]
-        for each in changes
-    ]
-    yield from aligned_lines(columns, rows, "    ")
-    yield line()
+    """Yield what is worse than a baseline records, as a table, and one of what may be worse."""
+    rest = [each for each in changes if each.rule == "budget-unknown"]
+    worse = [each for each in changes if each.rule != "budget-unknown"]
+    for head, shown in (
+        (Piece("worse than ", "bad"), worse),
+        (Piece("not known whether worse than ", "unsure"), rest),
+    ):
+        if shown:
+            yield line(head, Piece(visible(baseline), "strong"))
+            columns = ("", "before", "now", "")
+            yield from aligned_lines(columns, [_change_cells(each) for each in shown], "    ")
+            yield line()
+
+
+def _change_cells(change: Change) -> list[str]:
+    """Return a row of a table of before and after, whose texts are short enough for one."""
+    texts = f"{change.target}: {change.what}", change.before, change.after or "gone"
+    said = (notation.shortened(visible(text)) for text in texts)
+    cells = [text if len(text) <= _IN_CELL else f"{text[: _IN_CELL - 1]}…" for text in said]
+    return [*cells, visible(f"{change.file}:{change.line}")]
 
 
 # --- the end -------------------------------------------------------------------------------
@@ -429,7 +436,7 @@ def closing_lines(
         (sum(_came_out(answer, "refute") for answer in answers), "refuted", "good"),
         (sum(_came_out(answer, "compute") for answer in answers), "computed", "plain"),
         (sum(not (a.is_as_claimed or a.is_undecided) for a in answers), "not as claimed", "bad"),
-        (len(summary.changes), "worse than the baseline", "bad"),
+        (len(summary.worse), "worse than the baseline", "bad"),
         (summary.n_undecided, "undecided", "unsure"),
         (sum(answer.outcome.is_vacuous for answer in answers), "vacuous", "unsure"),
         (len(summary.errors), "mistakes" if len(summary.errors) != 1 else "mistake", "bad"),

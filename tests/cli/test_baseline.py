@@ -68,7 +68,7 @@ def test_a_baseline_is_toml_in_a_fixed_order_and_agrees_with_itself(model, capsy
         "accuracy(x, 1/10)": "2",
         "claims": [
             {"check": "dp(ln 3)", "epsilon": "ln(3)", "delta": "0"},
-            {"check": "accuracy(x, 1/10) <= 2", "accuracy(x, 1/10) <=": "2"},
+            {"check": "accuracy(x, 1/10) <= 2", "accuracy(x, 1/10)": "2"},
         ],
     }
     assert compared(capsys) == (0, [])
@@ -98,7 +98,12 @@ def test_what_grew_fails_and_what_fell_does_not(model, capsys):
         ("dp(ln 3, 1/9)", [("claim-weakened", "claim", "dp(ln 3)", "dp(ln 3, 1/9)")]),
         ("dp(1)", []),
         ("dp(2 * ln 3 - ln 3)", []),
-        ("epsilon = ln 2", [("claim-removed", "claim", "dp(ln 3)", None)]),
+        ("epsilon = ln 2", []),
+        ("epsilon < ln 3", []),
+        ("dp( ln 3 )", []),
+        ("delta(ln 3) <= 0", []),
+        ("delta(0) <= 1/2", [("claim-weakened", "claim", "dp(ln 3)", "delta(0) <= 1/2")]),
+        ("epsilon >= 0", [("claim-removed", "claim", "dp(ln 3)", None)]),
         ("dp(ln 3)\ncheck count: dp(ln 9)", []),
     ],
 )
@@ -109,17 +114,54 @@ def test_a_claim_that_says_less_is_named(model, capsys, now, changes):
     assert compared(capsys) == (bool(changes), changes)
 
 
-def test_a_claim_may_become_stronger(model, capsys):
-    model(claims="check count: epsilon <= ln 3\ncheck count: dp(ln 3, 1/9)")
+def rules_by_target(capsys, tmp_path, mechanism, cases):
+    """Return for claims of mechanisms, before and now, which rules the change breaks."""
+    for k in range(2):
+        text = [f"{mechanism(n)}check m{n}{case[k]}\n" for n, case in enumerate(cases)]
+        (tmp_path / "models" / "all.dpm").write_text("param eps > 0\n" + "".join(text), "utf-8")
+        if k == 0:
+            assert update(capsys) == 0
+    run(["check", "models", "--baseline", "privacy.lock", "--format", "json"])
+    found = [[] for _ in cases]
+    for change in json.loads(capsys.readouterr().out).get("changes", []):
+        if change["what"] == "claim":
+            found[int(change["target"][1:])].append(change["rule"])
+    return {case: " ".join(rules) for case, rules in zip(cases, found, strict=True)}
+
+
+WEAKENED = "claim-weakened"
+WORDS = {
+    (": epsilon <= ln 3", ": epsilon <= ln 2"): "",
+    (": epsilon <= ln 3", ": epsilon = ln 2"): "",
+    (": epsilon <= ln 3", ": dp(ln 3)"): "",
+    (": epsilon <= ln 3", ": epsilon < ln 3"): "",
+    (": epsilon <= ln 3", ": epsilon < ln 4"): WEAKENED,
+    (": epsilon < ln 3", ": epsilon <= ln 3"): WEAKENED,
+    (": epsilon < ln 3", ": dp(ln 2)"): "",
+    (": epsilon = ln 2", ": epsilon <= ln 3"): WEAKENED,
+    (": epsilon(1/9) <= ln 3", ": dp(ln 3, 1/9)"): "",
+    (": delta(ln 3) < 1/9", ": dp(ln 3, 1/9)"): WEAKENED,
+    (": delta(ln 3) < 1/9", ": dp(ln 2, 1/10)"): "",
+    (": accuracy(x, 1/10) <= 3", ": accuracy(x, 1/10) = 2"): "",
+    (": tradeoff(1/10) <= 9/10", ": tradeoff(1/10) = 9/10"): "claim-removed",
+    (" at x = 0: dp(ln 3)", ": dp(ln 2)"): "",
+    (" at x = 0: dp(ln 3)", " at  x=0: dp(ln 2)"): "",
+    (": dp(ln 3)", " at x = 0: dp(ln 2)"): WEAKENED,
+}
+
+
+def test_what_checks_bound_is_compared_whatever_their_words(model, capsys, tmp_path):
+    def mechanism(n):
+        return COUNT.format(alpha="1/2", claims="").replace("count", f"m{n}")
+
+    assert rules_by_target(capsys, tmp_path, mechanism, list(WORDS)) == WORDS
+
+
+def test_names_in_claims_have_values(model, capsys):
+    model(claims="const b = ln 3\ncheck count: dp(b)")
     update(capsys)
-    model(claims="check count: epsilon < ln 4\ncheck count: dp(ln 2)")
-    found = [("claim-removed", "claim", "epsilon <= ln 3", None)]
-    assert compared(capsys) == (1, found)
-    model(claims="check count: epsilon <= ln 2\ncheck count: dp(ln 2)")
-    assert compared(capsys) == (0, [])
-    model(claims="check count: epsilon <= ln 4\ncheck count: dp(ln 2)")
-    found = [("claim-weakened", "claim", "epsilon <= ln 3", "epsilon <= ln 4")]
-    assert compared(capsys) == (1, found)
+    model(claims="const b = ln 4\ncheck count: dp(b)")
+    assert compared(capsys) == (1, [("claim-weakened", "claim", "dp(b)", "dp(b)")])
 
 
 def test_claims_about_fewer_inputs_or_neighbors_are_named(model, capsys, tmp_path):
@@ -167,7 +209,53 @@ def test_claims_for_all_values_are_held_beside_what_they_were(model, capsys, tmp
     file.write_text(louder.replace("-ln p", "-2 * ln p") + "check count: true", "utf-8")
     status, changes = compared(capsys)
     assert status == 1
-    assert ("budget-unknown", "epsilon") in [change[:2] for change in changes]
+    assert ("budget-grew", "epsilon") in [change[:2] for change in changes]
+
+
+INTEGERS = """\
+mechanism m{n} {{
+  input x in {inputs}
+  adjacent abs(x - x') <= 1
+  z ~ geometric(x, exp(-{rate})) unbounded
+  output z
+}}
+"""
+BUDGETS = {
+    (": dp(eps)", ": dp(3*eps)"): WEAKENED,
+    (": dp(eps)", " for eps in (0, 1/1000]: dp(100*eps)"): WEAKENED,
+    (": dp(eps)", " for eps in (0, 1): dp(eps)"): WEAKENED,
+    (": dp(eps)", ": dp( 2*eps/2 )"): "",
+    (": dp(2*eps)", ": dp(eps)"): "",
+    (": dp(2*eps)", ": epsilon = eps"): "",
+    (" for eps in (0, 1): dp(eps)", ": dp(eps)"): "",
+    (" for eps in (0, 1): dp(2*eps)", " for eps in (0, 1]: dp(eps)"): "",
+    (" for eps in (0, 1]: dp(eps)", " for eps in (0, 1): dp(eps)"): WEAKENED,
+    (" for eps in (0, ln 2): dp(eps)", " for eps in (0, ln 3): dp(eps)"): "",
+    (" for eps in (0, ln 2): dp(eps)", " for eps in (0, ln 2): dp(2*eps)"): WEAKENED,
+}
+
+
+@pytest.mark.parametrize("inputs", ["integers", "0..2"])
+def test_budgets_are_compared_for_all_values(model, capsys, tmp_path, inputs):
+    def mechanism(n):
+        return INTEGERS.format(n=n, inputs=inputs, rate="eps")
+
+    assert rules_by_target(capsys, tmp_path, mechanism, list(BUDGETS)) == BUDGETS
+
+
+@pytest.mark.parametrize("inputs", ["integers", "0..2"])
+def test_a_mechanism_that_costs_more_or_less_for_all_values(model, capsys, tmp_path, inputs):
+    file = tmp_path / "models" / "all.dpm"
+    told = []
+    for rates in (("eps", "eps/2"), ("eps/2", "eps")):
+        for rate, is_first in zip(rates, (True, False), strict=True):
+            text = INTEGERS.format(n=0, inputs=inputs, rate=rate)
+            file.write_text(f"param eps > 0\n{text}check m0: dp(4*eps)", "utf-8")
+            if is_first:
+                update(capsys)
+        status, changes = compared(capsys)
+        told.append((status, [change[0] for change in changes]))
+    assert told == [(0, []), (1, ["budget-grew"])]
 
 
 def test_a_quantity_that_is_undecided_now_is_no_success(model, capsys):

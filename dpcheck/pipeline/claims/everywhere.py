@@ -333,7 +333,7 @@ class _Search:
             return holds(comparison, _sign(self.most, epsilon))
         if comparison == "<" and (self.for_all.param.has_low or self.for_all.param.has_high):
             return False  # e^ε is continuous, so that it may be equal there
-        return _where_false(self.most, comparison, epsilon, self.for_all, ())[1].is_empty
+        return where_false(self.most, comparison, epsilon, self.for_all, ())[1].is_empty
 
     def refuted(
         self, claim: claims.Claim, comparison: Comparison, epsilon: Budget | None
@@ -349,7 +349,7 @@ class _Search:
             if self.most is None or comparison == "!=":
                 return None
             budgets = self.most, least, epsilon
-            line, region = _where_false(*budgets, self.for_all, self.proof.weights)
+            line, region = where_false(*budgets, self.for_all, self.proof.weights)
             value = line.simplest(region, at_logarithms=self.for_all.at_logarithms)
             if value is None:
                 return None
@@ -376,8 +376,8 @@ class _Search:
         if self.most is None or comparison not in ("<=", "<"):
             return replace(outcome, all_values=known.some)
         false = self.most, comparison, epsilon, self.for_all
-        line, region = _where_false(*false, self.proof.weights)
-        ends = closed_ends(self.for_all)  # of which `_where_false` tells nothing of `<`
+        line, region = where_false(*false, self.proof.weights)
+        ends = closed_ends(self.for_all)  # of which `where_false` tells nothing of `<`
         if known.is_exact and (comparison == "<=" or not ends):
             n_inside = len(line.intervals(region))
             ends = [end for end in ends if len(with_ends(region, [end], line)) == n_inside]
@@ -556,16 +556,31 @@ class _Proof(NamedTuple):
     weights: tuple[Number, ...] = ()
 
 
+def proved_bound(mechanism: Mechanism, limits: Limits) -> Budget | None:
+    """Return what alignments prove of ε for all inputs and rounds, None where none bounds it.
+
+    Raises `LimitReached` where that is not known.
+    """
+    try:
+        return _best_proof(mechanism, limits).most
+    except Unreadable:
+        return None
+
+
 def _proof(mechanism: Mechanism, limits: Limits) -> _Proof:
+    """Return what alignments prove, or which limit was reached."""
+    try:
+        return _best_proof(mechanism, limits)
+    except LimitReached as limit:
+        return _Proof(None, unbounded=f"no bound was found: {limit.limit.text}")
+
+
+def _best_proof(mechanism: Mechanism, limits: Limits) -> _Proof:
     """Return what alignments prove."""
     cases = differences(mechanism)
     are_many = n_combinations(mechanism, cases) > MAX_COMBINATIONS
     for is_settled in (False, True) if are_many else (True,):
-        try:
-            found = arena(mechanism, cases, limits, is_settled=is_settled)
-            alignment = aligned(found, limits)
-        except LimitReached as limit:
-            return _Proof(None, unbounded=f"no bound was found: {limit.limit.text}")
+        alignment = aligned(arena(mechanism, cases, limits, is_settled=is_settled), limits)
         bound = bound_of(alignment, rates_of(alignment.arena.ratios))
         if bound is not None:
             break
@@ -696,7 +711,7 @@ def _sign(left: Epsilon | None, right: Epsilon | None) -> int:
     return compare_epsilon(left, right)
 
 
-def _where_false(
+def where_false(
     low: Budget,
     comparison: Comparison,
     high: Budget | None,
