@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 import tomllib
+from hashlib import blake2b
 from importlib.resources import files
 
 import jsonschema
 import pytest
 
-from dpcheck.cli import run
+from dpcheck.cli import checking, run
 from dpcheck.cli.baseline import is_greater
+from dpcheck.pipeline.options import Options
+from dpcheck.pipeline.run import check_paths
+from dpcheck.report.answers import Answer, Change, Measured, Measuring
+from dpcheck.report.live import work_text
+from dpcheck.report.styled import plain
+from dpcheck.report.text import change_lines
 
 SCHEMA = json.loads((files("dpcheck.report") / "schema" / "results-1.json").read_text("utf-8"))
 COUNT = """\
@@ -246,13 +253,15 @@ def test_budgets_are_compared_for_all_values(model, capsys, tmp_path, inputs):
 @pytest.mark.parametrize("inputs", ["integers", "0..2"])
 def test_a_mechanism_that_costs_more_or_less_for_all_values(model, capsys, tmp_path, inputs):
     file = tmp_path / "models" / "all.dpm"
-    told = []
+    told, lock = [], tmp_path / "privacy.lock"
+    name = '"epsilon at most"' if inputs == "integers" else "epsilon"  # no window is searched
     for rates in (("eps", "eps/2"), ("eps/2", "eps")):
         for rate, is_first in zip(rates, (True, False), strict=True):
             text = INTEGERS.format(n=0, inputs=inputs, rate=rate)
             file.write_text(f"param eps > 0\n{text}check m0: dp(4*eps)", "utf-8")
             if is_first:
                 update(capsys)
+                assert f'\n{name} = "for eps in (0, inf): ' in lock.read_text("utf-8")
         status, changes = compared(capsys)
         told.append((status, [change[0] for change in changes]))
     assert told == [(0, []), (1, ["budget-grew"])]
@@ -264,6 +273,60 @@ def test_a_quantity_that_is_undecided_now_is_no_success(model, capsys):
     status, changes = compared(capsys, "--max-states", "2")
     assert status == 3
     assert changes[0] == ("budget-unknown", "epsilon", "ln(2)", "undecided")
+
+
+def test_what_was_not_measured_is_not_known_to_be_worse(model, capsys, monkeypatch):
+    model()
+    update(capsys)
+    whole = checking._events
+
+    def interrupted(*asked):
+        for event in whole(*asked):
+            yield event
+            if isinstance(event, Answer):
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(checking, "_events", interrupted)
+    assert run(["check", "models", "--baseline", "privacy.lock"]) == 130
+    printed = capsys.readouterr().out
+    assert "not known whether worse than privacy.lock" in printed
+    assert "count: epsilon            ln(2)   undecided  models/count.dpm:7" in printed
+    assert "worse than the baseline" not in printed
+    model(claims=CLAIMS.replace("ln 3", "ln 4"))  # claims are known before anything is measured
+    changes = compared(capsys)[1]
+    assert changes[-1] == ("claim-weakened", "claim", "dp(ln 3)", "dp(ln 4)")
+
+
+def test_what_is_measured_is_told_before_it_is_and_kept_short(tmp_path):
+    file = tmp_path / "m.dpm"
+    file.write_text(COUNT.format(alpha=f"1/{7**300}", claims="check count: dp(600)"), "utf-8")
+    events = [*check_paths([str(file)], Options(measures={}))]
+    at = [work_text(event) for event in events if isinstance(event, Measuring)]
+    assert at == [
+        f"{file}: {quantity} of count, for the baseline"
+        for quantity in ("epsilon", "delta(600)")
+    ]  # fmt: skip
+    (found,) = (event for event in events if isinstance(event, Measured))
+    epsilon = found.amounts["epsilon"].exact
+    text = f"ln({7**300})"
+    digest = blake2b(text.encode(), digest_size=16).hexdigest()
+    assert epsilon == (
+        "in [583.77304471659398, 583.77304471659400] "
+        f"({len(text)} characters, blake2b {digest})"
+    )  # fmt: skip
+    other = epsilon.replace(digest, "0" * 32)
+    assert is_greater(epsilon, epsilon) is False
+    assert is_greater(other, epsilon) is None
+    assert is_greater("584", epsilon) is True
+    assert is_greater(epsilon, "583") is True
+    assert is_greater("583", epsilon) is False
+
+
+def test_a_table_of_changes_fits_a_screen():
+    change = Change(
+        "budget-unknown", "m.dpm", 1, "m", "epsilon", "for p in (0, 1): " + "p*" * 999, "?"
+    )
+    assert max(len(plain(each)) for each in change_lines([change], "privacy.lock")) < 160
 
 
 def test_a_file_whose_claims_are_all_gone_was_looked_at(model, capsys):
