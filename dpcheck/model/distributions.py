@@ -38,7 +38,9 @@ class Parameter:
         return f"{self.text} must lie strictly between 0 and 1, and is {given}"
 
     def edit(self, given: str) -> str | None:
-        """Return what to write in place of a ratio that is no less than 1."""
+        """Return what to write in place of a ratio that is no less than 1; a power is no scale."""
+        if "exp(" in given:
+            return None
         factor = given if given.isalnum() else f"({given})"
         return self.scale.format(given=given, factor=factor) or None
 

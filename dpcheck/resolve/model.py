@@ -15,6 +15,7 @@ from dpcheck.diagnostics.composition import ChoicesWithoutNumbers, InputAsParame
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.params import ParamAsValue
 from dpcheck.diagnostics.quantities import ArrangementUsage
+from dpcheck.diagnostics.runs import RunMistake
 from dpcheck.diagnostics.syntax import ForeignSpelling, NestedTooDeeply
 from dpcheck.exact import ExpNumber, Number
 from dpcheck.limits import FRAMES, with_deep_stack
@@ -222,6 +223,7 @@ def _instance(
         title = arrangements.sampled_text(target_text(name, given), kept)
         inner = inner.bound_all(bindings)
         session.instances[key] = None
+        known = set(session.found)
         if isinstance(declaration, surface.Mechanism):
             session.instances[key] = resolved_mechanism(declaration, title, inner, kept, use)
         elif kept != 1:
@@ -230,6 +232,10 @@ def _instance(
             session.instances[key] = resolved_chain(declaration, title, inner)
         if session.has_params:
             report_misuse(session.instances[key], inner)
+        for new in session.found.keys() - known if given else ():
+            mistake = session.found[new]
+            if isinstance(mistake, RunMistake):  # it may be one for these parameters alone
+                session.found[new] = mistake.on_run((title, *mistake.run))
     return session.instances[key]
 
 

@@ -319,7 +319,7 @@ class RawStates:
             self.mistakes.append(mistake_of(fault, span, self._run_to(source, drawn)))
 
     def _run_to(self, state: int, drawn: int) -> tuple[str, ...]:
-        """Describe a run: the inputs, then what each `~` gave and what was shown."""
+        """Describe a run: parameters, the inputs, then what each `~` gave and what was shown."""
         parents, parent_drawn = end_to_end(self.parents), end_to_end(self.parent_drawn)
         at = {
             int(number): (cut, k)
@@ -344,7 +344,9 @@ class RawStates:
         if len(steps) > MAX_RUN_STEPS:
             steps = [f"... ({len(steps) - MAX_RUN_STEPS} steps) ...", *steps[-MAX_RUN_STEPS:]]
         given = input_text(self.mechanism, self.inputs, state, self.table)
-        return (*((f"input {given}",) if given else ()), *steps)
+        title = self.mechanism.title
+        heads = (title if "(" in title else "", f"input {given}" if given else "")
+        return (*filter(None, heads), *steps)
 
 
 def input_text(
