@@ -5,6 +5,7 @@ from __future__ import annotations
 from dpcheck.diagnostics.mistakes import CODE, Mistake, listed
 from dpcheck.diagnostics.runs import RunMistake
 from dpcheck.logic.quantities import QUANTITIES, words_where
+from dpcheck.model.values import SetValue
 
 _TABLES = {row.word: row.one_value for row in QUANTITIES.values() if row.one_value}
 _OF_OUTPUTS = words_where(of="errors") + words_where(of="channel")
@@ -111,28 +112,52 @@ Right: check compose(survey, 2): dp(ln 9)
         return f"write {sample}; a sample for each run is `compose(subsample(m, 1/100), 3)`"
 
 
+def _of_values(values: SetValue, n_records: int) -> str:
+    """Return how so many records with values are counted."""
+    items = values.items
+    kinds = f"{items[0]}..{items[-1]}" if isinstance(items, range) else f"1..{len(items)}"
+    declared = f"`input n[{kinds}] in 0..{n_records}`"
+    return f"count the records with each value, {declared} with `adjacent l1(n, n') <= 1`"
+
+
 class NotCountsOfRecords(Mistake, code="DP639"):
-    """`subsample` of a mechanism with an input that is not 0..n."""
+    """`subsample` of a mechanism with an input that is not 0..n.
+
+    instead: the declaration with such a set, where the input may count records. values: what
+    `n_records` of them may have, if that is a finite set.
+    """
 
     mechanism: str
     name: str
     domain: str
-    instead: str
+    instead: str | None
+    values: SetValue | None
+    n_records: int
 
     title_text = "`{self.name}` of `{self.mechanism}` counts no records: it is in {self.domain}"
-    help_text = "write `{self.instead}`: how many such records there are"
     explanation = """\
 `subsample(m, q)` is m on a sample of the records, in which each stands with probability q (Poisson
 subsampling). So m says what it does without a record: each private input, or element of one, is in
 0..n and counts equal records, of which binomially many are kept. For one record that is there or
-not, 0..1 is enough. Values of a record that cannot be absent have no law without it. Other samples
-are drawn in the mechanism: `there ~ bernoulli(q)`, then `if there then ... else ...`.
+not, 0..1 is enough. Values of a record that cannot be absent have no law without it: count the
+records with each value, so that a neighbor has one record more or less. Other samples are drawn in
+the mechanism: `there ~ bernoulli(q)`, then `if there then ... else ...`.
 
-Wrong: mechanism m { input x in {none, yes} adjacent all ... }
+Wrong: mechanism m { input x in {no, yes} adjacent all ... }
        check subsample(m, 1/100): dp(1/50)
-Right: mechanism m { input x in 0..1 adjacent all ... }
+Right: mechanism m { input n[1..2] in 0..1 adjacent l1(n, n') <= 1 ... }
        check subsample(m, 1/100): dp(1/50)
 """
+
+    @property
+    def help(self) -> str:
+        ways: list[str] = []
+        if self.instead is not None:
+            ways.append(f"if it counts records, write `{self.instead}`")
+        if self.values is not None:
+            counted = _of_values(self.values, self.n_records)
+            ways.append(f"if it has values of records, {counted}")
+        return "; ".join(ways)
 
 
 class MoreThanOneRecord(Mistake, code="DP641"):
@@ -141,25 +166,30 @@ class MoreThanOneRecord(Mistake, code="DP641"):
     mechanism: str
     inputs: tuple[str, str]
     adjacency: str
+    values: SetValue
+    n_records: int
 
     title_text = (
         "{self.inputs[0]} and {self.inputs[1]}, neighbors of `{self.mechanism}`, are not one record"
         " apart"
     )
-    help_text = (
-        "declare `adjacent {self.adjacency}` in it; for k records ask `group(subsample(...), k)`"
-    )
     explanation = """\
 `subsample(m, q)` takes m's inputs for counts of records, and neighbors differ by one that is added
 or removed. Where they are further apart the numbers may be values, not counts, and the sample would
-be a wrong one. Inputs that are several records apart are `group(subsample(m, q), k)`; samples and
-neighbors of other kinds are written in the mechanism: `kept ~ binomial(x, q)`.
+be a wrong one: then count the records with each value. Inputs that are several records apart are
+`group(subsample(m, q), k)`; samples and neighbors of other kinds are written in the mechanism:
+`kept ~ binomial(x, q)`.
 
 Wrong: mechanism m { input x in 0..3 adjacent all ... }
        check subsample(m, 1/100): dp(1/50)
 Right: mechanism m { input x in 0..3 adjacent abs(x - x') <= 1 ... }
        check subsample(m, 1/100): dp(1/50)
 """
+
+    @property
+    def help(self) -> str:
+        counts = f"if the inputs count records, declare `adjacent {self.adjacency}`"
+        return f"{counts}; if they are values of records, {_of_values(self.values, self.n_records)}"
 
 
 class NotOfArrangement(Mistake, code="DP623"):

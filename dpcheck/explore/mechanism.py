@@ -248,7 +248,11 @@ def _check_records(
             for one in private
         ]
         adjacency = f"{' + '.join(terms)} <= 1"
-        raise MistakesFound([MoreThanOneRecord(asked, mechanism.title, (first, second), adjacency)])
+        values, n_records = private[0].domain, len(private[0].cells)
+        shown = (first, second)
+        raise MistakesFound(
+            [MoreThanOneRecord(asked, mechanism.title, shown, adjacency, values, n_records)]
+        )
 
 
 def revealed(mechanism: Mechanism, *, are_compared: bool = False) -> tuple[Mechanism, Wide]:

@@ -41,9 +41,13 @@ def sample_of_records(
         if shape.declared.is_public:
             continue
         if not _counts_records(shape):
-            domain, instead = value_text(shape.domain), _as_counts(shape)
-            name = mechanism.name.name
-            scope.report(NotCountsOfRecords(span, name, shape.name, domain, instead))
+            domain, name = value_text(shape.domain), mechanism.name.name
+            values = None if shape.is_stream or shape.domain == INTEGERS else shape.domain
+            n_records = 1 if shape.indices is None else len(shape.indices)
+            counts = _as_counts(shape)
+            scope.report(
+                NotCountsOfRecords(span, name, shape.name, domain, counts, values, n_records)
+            )
             continue
         held = scope.bindings[shape.name]
         assert isinstance(held, Held), "an input is a variable"
@@ -73,14 +77,18 @@ def _counts_records(shape: InputShape) -> bool:
     """Return whether an input is 0..n."""
     if shape.is_stream or shape.domain == INTEGERS:
         return False
-    numbers = {item for item in shape.domain if type(item) is int}
-    return numbers == set(range(shape.domain.size))
+    items = shape.domain.items
+    if isinstance(items, range):
+        return items.start == 0
+    return {item for item in items if type(item) is int} == set(range(len(items)))
 
 
-def _as_counts(shape: InputShape) -> str:
-    """Return the declaration with the set 0..n for numbers of an input, 0..1 for other values."""
-    most = 1
-    if shape.domain != INTEGERS:
-        most = max((n for n in shape.domain if type(n) is int and n > 0), default=1)
+def _as_counts(shape: InputShape) -> str | None:
+    """Return the declaration with the set 0..n for numbers of an input; other values count none."""
+    items = range(2) if shape.domain == INTEGERS else shape.domain.items
+    ends = (items[0], items[-1]) if isinstance(items, range) else items
+    numbers = [n for n in ends if type(n) is int and n >= 0]
+    if len(numbers) < len(ends):
+        return None
     indices = shape.declared.indices
-    return f"{shape.name}{'' if indices is None else f'[{indices.span.text}]'} in 0..{most}"
+    return f"{shape.name}{'' if indices is None else f'[{indices.span.text}]'} in 0..{max(numbers)}"
