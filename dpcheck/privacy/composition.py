@@ -44,6 +44,8 @@ _MAX_BITS = 1 << 33
 
 _SHORT, _SHORT_EXP, _SHORT_BITS = 20_000, 300, 1 << 28
 """So many losses, in ℚ(e^r), and bits of masses take a second or two."""
+_SHORT_RUNS = 3_000
+"""So many runs have masses in ℚ(e^r) that take a second, also of a single loss."""
 
 NO_LOSS = LossDistribution((Loss(1, 1, 1),), 0, 0)
 """The losses of a mechanism that shows nothing."""
@@ -81,7 +83,8 @@ def is_short(parts: Sequence[tuple[LossDistribution, int]]) -> bool:
     used = [(losses, times) for losses, times in parts if times > 0]
     n_terms = math.prod(math.comb(len(one.losses) + k - 1, k) for one, k in used)
     if _has_exp(used):
-        return min(n_terms, _n_powers(used)) <= _SHORT_EXP
+        n_runs = sum(times for _, times in used)
+        return n_runs <= _SHORT_RUNS and min(n_terms, _n_powers(used)) <= _SHORT_EXP
     if n_terms > _SHORT:
         n_terms = _n_exponents(used)
     bits = sum(_longest(losses).bit_length() * times for losses, times in used)

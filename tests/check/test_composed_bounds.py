@@ -268,3 +268,21 @@ def test_short_is_what_has_few_losses():
     assert not is_short([(survey, 10**6)])
     assert is_short([(many, 1)])
     assert not is_short([(many, 1000)])
+
+
+def test_many_runs_with_a_single_loss_in_powers_of_e_are_bounded():
+    text = """
+    chain once {
+      state s  state t  state a : A  state b : B
+      s -> 1/(1 + exp(1)): a + 1 - 1/(1 + exp(1)): b
+      t -> 1: a
+      adjacent s ~ t
+      observe A, B
+    }
+    check   compose(once, 10^5): delta(1) >= 99/100
+    check   compose(once, 10^5): epsilon(1/2) = inf
+    compute compose(once, 3000): delta(1)
+    """
+    *claims, short = check_text(text, "--timeout", "20")["results"]
+    assert [each["verdict"] for each in claims] == ["holds", "holds"]
+    assert "enclosure" not in short["value"]
