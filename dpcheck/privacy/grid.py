@@ -125,9 +125,11 @@ class GridLosses:
         return _Tails.of(self.upper, self.upper, self)
 
     @cached_property
-    def _upper_guesses(self) -> tuple[FloatArray, FloatArray]:
-        """The logarithms of `_upper_tails`, by place, with one place more."""
-        return _guessed_tails(self.upper, self.upper, self)
+    def _upper_gaps(self) -> tuple[FloatArray, FloatArray]:
+        """p_j - x_j q_j of `_upper_tails`, and x_j, by place, with one place more: floats."""
+        p, q = _guessed_tails(self.upper, self.upper, self)
+        losses = float(self.step) * (self.upper.low + np.arange(len(p)))
+        return np.exp(p) - np.exp(q + losses), np.exp(np.minimum(losses, LARGEST_LOG))
 
     def delta_above(self, epsilon: Budget) -> arb:
         """Return an upper bound of δ(ε): the largest of Σ_{i >= j} p_i - e^ε q_i.
@@ -162,10 +164,7 @@ class GridLosses:
             room = number_ball(delta, WORK_BITS) - self._infinite_above
             if not room >= 0:
                 return None
-            p_guess, q_guess = self._upper_guesses
-            points = self.upper.low + np.arange(len(p_guess))
-            gaps = np.exp(p_guess) - np.exp(q_guess + float(self.step) * points)
-            place = min(int(np.argmax(gaps <= float(room.mid()))), self.n_points)
+            place = int(np.argmax(self._upper_gaps[0] <= float(room.mid())))
             while True:
                 p, q = self._upper_tails.from_place(place)
                 if (
@@ -250,11 +249,8 @@ class GridLosses:
 
         The least of them is at a grid point.
         """
-        p_guess, q_guess = self._upper_guesses
-        points = self.upper.low + np.arange(len(p_guess))
-        level = float(number_ball(type_one, 64).mid())
-        growth = np.exp(np.minimum(float(self.step) * points, LARGEST_LOG))
-        place = int(np.argmin(np.exp(p_guess) + growth * (level - np.exp(q_guess))))
+        gaps, growth = self._upper_gaps
+        place = int(np.argmin(gaps + growth * float(number_ball(type_one, 64).mid())))
         with ctx.workprec(WORK_BITS):
             p, q = self._upper_tails.from_place(place)
             factor = _ratio_at(self.upper.low + place, self.step)
@@ -267,9 +263,9 @@ class GridLosses:
         The second is drawn with the probability that makes Q(S) = a; before all events comes the
         sure one.
         """
-        q_guess = self._lower_guesses[1]
         level = float(number_ball(type_one, 64).mid())
-        place = min(int(np.argmax(np.exp(q_guess) <= level)), len(q_guess) - 1)
+        most_log = math.log(level) if level else -math.inf
+        place = int(np.argmax(self._lower_guesses[1] <= most_log))
         with ctx.workprec(WORK_BITS):
             most = number_ball(type_one, WORK_BITS)
             p, q = self.event(place)

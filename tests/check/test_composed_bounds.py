@@ -286,3 +286,18 @@ def test_many_runs_with_a_single_loss_in_powers_of_e_are_bounded():
     *claims, short = check_text(text, "--timeout", "20")["results"]
     assert [each["verdict"] for each in claims] == ["holds", "holds"]
     assert "enclosure" not in short["value"]
+
+
+def test_no_bound_of_delta_is_above_one():
+    text = """
+    chain once {
+      state s  state t  state a : A  state b : B  state c : C
+      s -> exp(-1)/3: a + 1 - exp(-1)/3: b
+      t -> 1/3: a + 2/3: c
+      adjacent s ~ t
+      observe A, B, C
+    }
+    compute compose(once, 10^4): delta(1)
+    """
+    (result,) = check_text(text)["results"]
+    assert result["value"]["enclosure"][1] == "1"

@@ -9,7 +9,7 @@ import pytest
 from flint import arb, ctx, fmpq, fmpz_poly
 
 from dpcheck.check.quantities.loss_values import loss_tail
-from dpcheck.exact import Budget, divide, exponential, number
+from dpcheck.exact import Budget, divide, exponential, number, subtract
 from dpcheck.limits import Limits
 from dpcheck.privacy.composition import composed
 from dpcheck.privacy.enclosed import ball_of
@@ -272,3 +272,10 @@ def test_a_delta_too_small_for_floats_has_bounds():
     delta = fmpq(1, 10**310)
     value = exact_epsilon(composed([(losses, 30)]), delta)
     assert found.epsilon_below(delta) <= value <= found.epsilon_above(delta)
+
+
+def test_errors_of_tests_are_enclosed_where_ratios_have_no_floats():
+    rare = number(1, 10**400)
+    losses = LossDistribution.of([(rare, number(1, 2)), (subtract(1, rare), number(1, 2))])
+    found = GridLosses.of([(losses, 1)], fmpq(1, 2), 60, Limits())
+    assert found.power_below(number(1, 4)) <= 0.5 <= found.power_above(number(1, 4)) < 0.6

@@ -157,7 +157,7 @@ def on_grid(quantity: OnGrid, direction: Direction, grid: GridLosses) -> Bounded
             low, high = grid.epsilon_below(delta), grid.epsilon_above(delta)
         case TightDelta(epsilon=epsilon):
             low, high = grid.delta_below(epsilon)[0].max(arb(0)), grid.delta_above(epsilon)
-            high = high.min(arb(1))
+            high = high.upper().min(arb(1))
         case LossQuantity(word="loss_tail", arguments=(Budget() as epsilon,)):
             low, high = grid.loss_tail(epsilon)
         case LossQuantity(arguments=(type_one,)):
