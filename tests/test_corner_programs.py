@@ -301,6 +301,27 @@ PROGRAMS = {
           output argmax(j in {x, 2 - x} : 0)
           output (argmin(j in {x, y, 5} where j != 1 : abs(j - 1)), argmax(j in {y, x + 1, y} : -j))
           output argmin(j in {y, argmax(i in {y, x, 1} : i mod 2)} : (j - x)^2) }""",
+    "equal sets that runs make have one order, whoever makes them": """
+        fun first(S) = argmin(i in S : 0)
+        mechanism h { input T in {{5, 2}, {3}} adjacent all output first(T) }
+        mechanism m { input x in 0..2 input T in {{7, (1, x1), true}, {2, 9, 1/2}} adjacent all
+          S := if x = 0 then {5, 2, 30} else if x = 1 then {30, 2, 5} else {i for i in {2, 30, 5}}
+          all := 0
+          for i in S { all := 100 * all + i }
+          for i in {10 - i for i in {3, x, 4}} { all := 100 * all + i }
+          for i in if x = 0 then {4, 3} else {3, 4} { all := 100 * all + i }
+          output all
+          output (first(S), first({3 - x, x}), first({5, 2}), argmax(i in {x - j for j in S} : 0))
+          U ~ uniform({{x, 5}, {5, 1}, {2, x}})
+          for i in T * U { output (i, first(U), S, {x, 9, 5, x1}) }
+          y ~ h(T = {5, 2})
+          output y }
+        mechanism symbols { input s in {x1} adjacent all output s }""",
+    "a quantifier looks at a set that is written out in the order written, until it is decided": """
+        mechanism m { input x in 0..1 adjacent all
+          output exists(i in {2, x, 0} : 1/i > 0)
+          output forall(i in {3, 0} where i >= x : 1/(i + x) < 1/3)
+          output exists(i in {1, 0} : x <= 1/i) }""",
     "indices of one loop hide names only in it": """
         mechanism m(j = 5) { input x in 0..1 adjacent all
           for i in 0..1, j in 2..3 where j - i != 2 { output 10 * i + j + x }

@@ -10,6 +10,7 @@ Python's `True == 1` must never leak: compare values with `same_value` and key t
 from __future__ import annotations
 
 from collections.abc import Container, Hashable, Iterable, Iterator
+from typing import Any
 
 from dpcheck import exact
 from dpcheck.model.far_numbers import FarNumber, NotForAll, order
@@ -162,6 +163,45 @@ def _interval(items: tuple[Value, ...] | range) -> tuple[int, int] | None:
         return None
     low, high = min(items), max(items)  # type: ignore[type-var]
     return (low, high) if high - low == len(items) - 1 else None  # type: ignore[operator,return-value]
+
+
+def in_one_order(value: SetValue) -> SetValue:
+    """Return the set in the order that all equal sets have: numbers first, in ascending order.
+
+    >>> value_text(in_one_order(SetValue((Symbol("a"), 10, (2, 1), 9))))
+    '{9, 10, a, (2, 1)}'
+    """
+    if isinstance(value.items, range):
+        return value
+    return SetValue(tuple(sorted(map(_held, value.items), key=_place)))
+
+
+def _held(value: Value) -> Value:
+    """Return a value, the sets in it in the order that all equal sets have."""
+    match value:
+        case SetValue():
+            return in_one_order(value)
+        case tuple():
+            return tuple(map(_held, value))
+        case ArrayValue(lo=lo, items=items):
+            return ArrayValue(lo, tuple(map(_held, items)))
+        case _:
+            return value
+
+
+def _place(value: Value) -> tuple[Any, ...]:
+    """Return what sorts the elements of a set: the rank of the kind, then the value."""
+    match value:
+        case bool():
+            return 1, value
+        case int() | exact.Rational():
+            return 0, value
+        case tuple():
+            return 3, *map(_place, value)
+        case ArrayValue(lo=lo, items=items):
+            return 4, lo, *map(_place, items)
+        case _:
+            return 2, value_text(value)
 
 
 def same_value(left: Value, right: Value) -> bool:

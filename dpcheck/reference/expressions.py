@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
+from functools import cache
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -22,6 +23,7 @@ from dpcheck.reference.values import (
     boolean,
     elements,
     finite_set,
+    in_one_order,
     integer,
     is_true,
 )
@@ -104,7 +106,7 @@ def evaluate(tree: Tree, env: Env, scope: Scope) -> Value:
         case ("index", base, indices):
             return indexed(value(base), map(value, indices))
         case ("call", name, arguments):
-            return called(scope, name, [value(a) for a in arguments])
+            return called(scope, name, [held(a, env, scope) for a in arguments])
         case ("if", condition, a, b):
             return value(a if is_true(value(condition)) else b)
         case ("tuple", parts):
@@ -145,10 +147,32 @@ def holds(tree: Tree, env: Env, scope: Scope) -> bool:
 def each(source: Block, env: Env, scope: Scope) -> Iterator[Env]:
     """Yield the variables of `i in S where c`, for each element."""
     variable, domain, where = source
-    for element in elements(evaluate(domain, env, scope)):
+    for element in visited(domain, env, scope):
         inner = {**env, variable: element}
         if holds(where, inner, scope):
             yield inner
+
+
+def visited(domain: Tree, env: Env, scope: Scope) -> tuple[Value, ...]:
+    """Return the elements of a set in order: as written, or as a run holds it."""
+    is_written = domain[0] == "set" and domain[2] is None
+    value = evaluate(domain, env, scope) if is_written else held(domain, env, scope)
+    return elements(value)
+
+
+def held(tree: Tree, env: Env, scope: Scope) -> Value:
+    """Return a value as a run holds it: what variables decide has the one order of equal sets."""
+    value = evaluate(tree, env, scope)
+    is_known = tree[0] == "name" or words(tree).isdisjoint(env)
+    return value if is_known else in_one_order(value)
+
+
+@cache
+def words(tree: Tree) -> frozenset[str]:
+    """Return the words that occur in a tree."""
+    if isinstance(tree, str):
+        return frozenset((tree,))
+    return frozenset().union(*map(words, tree)) if isinstance(tree, tuple) else frozenset()
 
 
 def unrolled(block: Block, env: Env, scope: Scope) -> Iterator[tuple[Tree, Env]]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from dpcheck.reference import runs
 from dpcheck.reference.distributions import distribution
-from dpcheck.reference.expressions import Env, Scope, evaluate, holds
+from dpcheck.reference.expressions import Env, Scope, evaluate, holds, visited, words
 from dpcheck.reference.numbers import ONE, summed
 from dpcheck.reference.syntax import Block, Tree, named
 from dpcheck.reference.values import (
@@ -28,6 +28,7 @@ from dpcheck.reference.values import (
     WrongProgram,
     as_text,
     elements,
+    in_one_order,
     integer,
 )
 
@@ -112,7 +113,7 @@ class Mechanism(runs.Model):
 
     def _values_of(self, indices: Tree, domain: Tree, env: Env) -> Iterable[Value]:
         """Return the values of one input: elements of its set, or arrays of them."""
-        items = elements(evaluate(domain, env, self.scope))
+        items = tuple(map(in_one_order, elements(evaluate(domain, env, self.scope))))
         if indices is None:
             return items
         places = elements(evaluate(indices, env, self.scope))
@@ -225,7 +226,7 @@ class Mechanism(runs.Model):
             case ("query", (name, domain), how):
                 return self.asked(name, elements(self.value(domain, env)), how, env, todo.then)
             case ("output", tree):
-                value = self.value(tree, env)
+                value = in_one_order(self.value(tree, env))
                 shown = as_text(value)
                 known = self.seen.setdefault(shown, value)
                 assert known == value, "different values are written differently"
@@ -252,7 +253,7 @@ class Mechanism(runs.Model):
             case ("for", name, domain, block):
                 outer = tuple(pair for pair in env.items() if pair[0] == name)
                 then = self.todo(("left", name, outer), then)
-                for element in reversed(elements(self.value(domain, env))):
+                for element in reversed(visited(domain, env, self.scope)):
                     then = self.todo(("bind", name, element), self.before(then, block))
                 return then, env
             case ("bind", name, element):
@@ -364,6 +365,8 @@ class Mechanism(runs.Model):
             raise NotCovered(f"running {target[1]}")
         arguments = map(named, target[2]) if target[0] == "call" else ()
         given = {str(name): self.value(value, env) for name, value in arguments}
+        inputs = given.keys() - dict(tree[2]).keys()
+        given |= {name: in_one_order(given[name]) for name in inputs}
         return tree[3], {**with_defaults(tree[2], given, self.scope), **given}
 
 
@@ -378,14 +381,6 @@ def with_defaults(parameters: Tree, given: Env, scope: Scope) -> Env:
     for name, default in parameters:
         env[name] = given[name] if name in given else evaluate(default, env, scope)
     return env
-
-
-@cache
-def words(tree: Tree) -> frozenset[str]:
-    """Return the words that occur in a tree."""
-    if isinstance(tree, str):
-        return frozenset((tree,))
-    return frozenset().union(*map(words, tree)) if isinstance(tree, tuple) else frozenset()
 
 
 def queries_in(tree: Tree) -> Iterator[Tree]:
@@ -419,4 +414,4 @@ def in_range(name: str, value: Value, env: Env) -> Value:
     allowed = env.get(f"{name} in")
     if allowed is not None and value not in allowed.items:
         raise WrongProgram(f"{name} := {as_text(value)} leaves its range")
-    return value
+    return in_one_order(value)

@@ -102,6 +102,30 @@ def elements(value: Value) -> tuple[Value, ...]:
     return value.items
 
 
+def in_one_order(value: Value) -> Value:
+    """Return a value in which equal sets have one order, that of a set which a run holds."""
+    match value:
+        case FiniteSet(items):
+            return FiniteSet(tuple(sorted(map(in_one_order, items), key=_place)))
+        case tuple():
+            return tuple(map(in_one_order, value))
+        case Arr(lo, items):
+            return Arr(lo, tuple(map(in_one_order, items)))
+    return value
+
+
+def _place(value: Value) -> tuple[Any, ...]:
+    """Return what sorts the elements of a set: numbers, Booleans, symbols, tuples, arrays."""
+    match value:
+        case int() | Fraction():
+            return 0, value
+        case tuple():
+            return 3, *map(_place, value)
+        case Arr(lo, items):
+            return 4, lo, *map(_place, items)
+    return (1 if value in (TRUE, FALSE) else 2), as_text(value)
+
+
 def boolean(value: bool) -> Sym:
     """Return the language's `true` or `false`."""
     return TRUE if value else FALSE

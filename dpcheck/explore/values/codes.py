@@ -23,7 +23,7 @@ from dpcheck.explore.values.growing import Growing
 from dpcheck.explore.values.state_table import StateTable
 from dpcheck.limits import Limits
 from dpcheck.model.evaluation import Fault
-from dpcheck.model.values import ArrayValue, Value, value_key
+from dpcheck.model.values import ArrayValue, SetValue, Value, in_one_order, value_key
 from dpcheck.records import dataclass, field
 
 PLAIN = 2**61
@@ -95,7 +95,8 @@ class ValueTable:
         found = self._codes.get(key)
         if found is None:
             found = self._codes[key] = PLAIN + len(self._values)
-            self._values.append(value)
+            # Or the order would be that of the first set with these elements that some run met.
+            self._values.append(in_one_order(value) if isinstance(value, SetValue) else value)
         return found
 
     def packed(self, lo: int | None, cells: Sequence[IntArray]) -> IntArray:

@@ -375,10 +375,15 @@ class _Spread:
     inner: Frame
 
 
-def _spreads(name: str, domains: IntArray, frame: Frame, table: ValueTable) -> Iterator[_Spread]:
-    """Yield blocks of rows repeated over the elements of their domains (none if it is no set)."""
+def _spreads(
+    name: str, domain: Expr, domains: IntArray, frame: Frame, table: ValueTable
+) -> Iterator[_Spread]:
+    """Yield blocks of rows repeated over the elements of their domains (none if it is no set).
+
+    domains [n_rows] are the codes of the domain's values.
+    """
     distinct, group = np.unique(domains, return_inverse=True)
-    elements = [_elements(code, table) for code in distinct.tolist()]
+    elements = [_elements(domain, code, table) for code in distinct.tolist()]
     sizes = np.array([len(e) for e in elements], np.int64)
     starts = sizes.cumsum() - sizes
     pool = np.concatenate([np.empty(0, np.int64), *elements])
@@ -404,7 +409,7 @@ def _binder(expr: Binder, frame: Frame, table: ValueTable) -> IntArray:
     """Evaluate the body once for every row and element of the domain, then reduce."""
     domains = _domains(expr.domain, frame, table)
     result = domains.copy()
-    for part in _spreads(expr.name, domains, frame, table):
+    for part in _spreads(expr.name, expr.domain, domains, frame, table):
         result[part.rows] = _reduced(expr, part, table)
     return np.where(domains >= FIRST_FAULT, domains, result)
 
@@ -424,7 +429,7 @@ def spread(
     """
     domains = _domains(domain, frame, table)
     result: list[tuple[int, ...] | int] = domains.tolist()
-    for part in _spreads(name, domains, frame, table):
+    for part in _spreads(name, domain, domains, frame, table):
         owner, _, codes = _kept_bodies(where, bodies, part, table)
         counts = np.bincount(owner, minlength=len(part.rows))
         ends = counts.cumsum()
@@ -446,7 +451,7 @@ def spread_frames(
 ) -> tuple[IntArray, Iterator[Frame]]:
     """Return the domains' codes [n_rows] (faults to report), and blocks of the repeated rows."""
     domains = _domains(domain, frame, table)
-    return domains, (part.inner for part in _spreads(name, domains, frame, table))
+    return domains, (part.inner for part in _spreads(name, domain, domains, frame, table))
 
 
 def _kept_bodies(
@@ -477,11 +482,11 @@ def _row_blocks(sizes: IntArray) -> Iterable[IntArray]:
     return [part for part in np.split(np.arange(len(sizes)), cuts) if len(part)]
 
 
-def _elements(code: int, table: ValueTable) -> IntArray:
-    """Return the elements [n] of a set in order; a fault has none."""
+def _elements(domain: Expr, code: int, table: ValueTable) -> IntArray:
+    """Return the elements [n] of a set in order, as written if it is known; a fault has none."""
     if code >= FIRST_FAULT:
         return np.empty(0, np.int64)
-    value = table.value(code)
+    value = domain.value if isinstance(domain, Const) else table.value(code)
     assert isinstance(value, SetValue), "other kinds of values are faults by now"
     return table.codes(value.items)
 

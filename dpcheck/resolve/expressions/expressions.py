@@ -611,33 +611,31 @@ def _binder(tree: surface.Binder, scope: scopes.Scope) -> Expr:
     body = expression(tree.body, inner)
     binder = Binder(variable, tree.kind, domain, where, body, tree.span)
     result = _folded_binder(binder, domain)
-    if result is binder and binder.kind in ("argmax", "argmin"):
+    if result is binder and binder.kind in ("argmax", "argmin", "forall", "exists"):
         match domain:
             case Apply(op="set", args=args):
-                written: Expr = Apply("tuple", args, domain.span)
-                return _first_as_written(binder, written, len(args), scope)
-            case Const(value=SetValue(items=tuple() as items)) if items:
-                written = Const(items, domain.span)
-                return _first_as_written(binder, written, len(items), scope)
+                return _as_written(binder, args, scope)
     return result
 
 
-def _first_as_written(binder: Binder, elements: Expr, n_elements: int, scope: scopes.Scope) -> Expr:
-    """Return `argmax` or `argmin` over a set that is written out, of which a tuple is given.
+def _as_written(binder: Binder, args: tuple[Expr, ...], scope: scopes.Scope) -> Expr:
+    """Return a binder over a set whose elements are written out, and looked at in that order.
 
-    On ties the first element as written wins, which a set does not remember (equal sets are one
-    value): so the best place in the tuple of the elements is looked for.
+    On ties the first one wins, and a quantifier looks no further than it needs. A set of a run does
+    not remember the order (equal sets are one value), so places in a tuple are looked at.
     """
     span = binder.span
+    elements = Apply("tuple", args, binder.domain.span)
     written = Var(scope.names.fresh("elements#"), span)
     place = Var(scope.names.fresh("place#"), span)
     element = Apply("index", (written, place), span)
     where = None if binder.where is None else Let(binder.name, element, binder.where, span)
     body = Let(binder.name, element, binder.body, span)
-    places = Const(SetValue(range(1, n_elements + 1)), span)
-    best = Binder(place.name, binder.kind, places, where, body, span)
-    chosen = Apply("index", (written, best), span)
-    return Let(written.name, elements, chosen, span)
+    places = Const(SetValue(range(1, len(args) + 1)), span)
+    found: Expr = Binder(place.name, binder.kind, places, where, body, span)
+    if binder.kind in ("argmax", "argmin"):
+        found = Apply("index", (written, found), span)
+    return Let(written.name, elements, found, span)
 
 
 def _folded_binder(binder: Binder, domain: Expr) -> Expr:
