@@ -168,11 +168,16 @@ def _interval(items: tuple[Value, ...] | range) -> tuple[int, int] | None:
 def in_one_order(value: SetValue) -> SetValue:
     """Return the set in the order that all equal sets have: numbers first, in ascending order.
 
+    Several consecutive integers are a range, whichever way they were written.
+
     >>> value_text(in_one_order(SetValue((Symbol("a"), 10, (2, 1), 9))))
     '{9, 10, a, (2, 1)}'
+    >>> value_text(in_one_order(SetValue((2, 1)))), value_text(in_one_order(SetValue(range(1))))
+    ('1..2', '{0}')
     """
-    if isinstance(value.items, range):
-        return value
+    first, last = _interval(value.items) or (0, 0)
+    if first < last:
+        return SetValue(range(first, last + 1))
     return SetValue(tuple(sorted(map(_held, value.items), key=_place)))
 
 

@@ -170,5 +170,8 @@ def as_text(value: Value) -> str:
         case Arr(lo, items):
             return "[" + ("" if lo == 1 else f"{lo}: ") + ", ".join(map(as_text, items)) + "]"
         case FiniteSet(items):
+            known = {x for x in items if isinstance(x, int | Fraction) and x.denominator == 1}
+            if 1 < len(items) == len(known) == max(known) - min(known) + 1:
+                return f"{min(known)}..{max(known)}"
             return "{" + ", ".join(map(as_text, items)) + "}"
     raise NotCovered("writing a number with e or ln")

@@ -224,6 +224,21 @@ def test_a_claim_that_does_not_stand_in_its_line_is_contradicted_by_the_text(
     )
 
 
+@pytest.mark.parametrize("shown", ["1..2", "{2, 1}", "{7, 5}", "3..3", "{3}", "{{2, 1}, 4..6}"])
+def test_a_set_has_one_text_whichever_way_it_is_written(shown, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    model = f"""mechanism m {{
+      input x in 0..1  adjacent all
+      y ~ bernoulli(if x = 0 then 1/4 else 1/2)
+      if y {{ output {shown} }}
+    }}
+    refute m: dp(ln(3/2))"""
+    (tmp_path / "m.dpm").write_text(model, "utf-8")
+    assert run(["check", "m.dpm", "-q", "--witness", "w"]) == 0
+    (witness,) = (tmp_path / "w").iterdir()
+    assert run(["replay", str(witness)]) == 0, capsys.readouterr().err
+
+
 def test_claims_in_a_loop_are_found_with_the_values_of_its_names(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     claims = """for k in 1..2, d in {1/3, -1/7} where d > 0 | k = 1 {

@@ -46,7 +46,7 @@ from dpcheck.limits import too_large
 from dpcheck.model import program
 from dpcheck.model.distributions import DISTRIBUTIONS, BuiltIn, Parameter
 from dpcheck.model.evaluation import Fault, described
-from dpcheck.model.expressions import Expr, Var, reads
+from dpcheck.model.expressions import Const, Expr, Var, reads
 from dpcheck.model.values import SetValue, Value, value_text
 from dpcheck.records import dataclass
 from dpcheck.source import Span
@@ -174,7 +174,11 @@ class Recipe:
         for code in codes:
             if code >= FIRST_FAULT:
                 return code
-        values = [supports.table.value(code) for code in codes]
+        # A set that is known before any run keeps the order in which it was written.
+        values = [
+            each.value if isinstance(each, Const) else supports.table.value(code)
+            for each, code in zip(self.parameters, codes, strict=True)
+        ]
         return supports.made(partial(self.make, values, self.span))
 
 
