@@ -226,6 +226,21 @@ def test_lifted_bounds_enclose_the_values() -> None:
         assert (high - low) * 2**79 <= 1
 
 
+@pytest.mark.parametrize("n", [9, 70, 200])
+def test_weights_of_forty_bits_are_lifted(n: int) -> None:
+    rng = random.Random(n)
+    system = random_system(rng, n, "one component", digits=11)
+    assert system.denominators.max() >> 36
+    expected, asked = eliminated(system), np.arange(0, n, 7)
+    values = dixon_lifting.lifted_values(system, asked, Limits())
+    assert values == [expected[s] for s in asked.tolist()]
+    for value, (low, high) in zip(
+        values, dixon_lifting.lifted_bounds(system, asked, 80, Limits()), strict=True
+    ):
+        assert low <= value <= high
+        assert (high - low) * 2**79 <= 1
+
+
 def test_long_constants_enter_a_lifted_system_from_the_top() -> None:
     system = ruin(60, 2, 3)
     shifted = System(
@@ -254,8 +269,15 @@ def test_a_wrong_denominator_is_never_proved() -> None:
         assert found is None or found % right == 0
 
 
-def test_the_distance_from_integers_is_never_underestimated() -> None:
-    """For any factor q, against the exact values; a margin left out is seen in some state."""
+@pytest.mark.parametrize("bits", [-5, dixon_lifting.EXTRA_BITS, 200])
+def test_the_distance_from_integers_is_never_underestimated(
+    bits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For any factor q, against the exact values; a margin left out is seen in some state.
+
+    What lies beyond all digits is most of it where fewer bits are asked for, rounding where more.
+    """
+    monkeypatch.setattr(dixon_lifting, "EXTRA_BITS", bits)
     n = 300
     lifted = dixon_lifting.LiftedSystem(ruin(n, 2, 3), Limits())
     digits = dixon_lifting._Digits([], [], [], [], [])

@@ -49,16 +49,16 @@ from dpcheck.records import dataclass
 from dpcheck.solve.systems.float_solves import FloatArray, IllConditioned, kept_float_solve
 from dpcheck.solve.systems.system import System
 
-MAX_WEIGHT_BITS = 24
-"""Bounds weights, so that residuals of digits fit int64."""
+MAX_WEIGHT_BITS = 40
+"""Bounds weights, so that in a row of A the errors of all distances stay below 1 in sum."""
 FIRST_CONSTANT_BITS = 24
 """Bits of long constants in the first residual; the rest comes with later digits."""
 MAX_DIGIT_BITS = 50
 """Bounds a digit, which a float of 53 bits holds with its rounding."""
 LEAST_DIGIT_BITS = 6
 """With fewer bits a step, floats are no guide, and another backend has to solve the system."""
-HALF_DIGIT_BITS = 26
-"""Digits are split in halves of so many bits: products with fixed point then fit 64 bits."""
+PIECE_BITS = 7
+"""Digits are split in pieces of so many bits: products with fixed point then hardly err."""
 STORED_DIGITS_LIMIT = 1 << 30
 """Bytes of digits that are stored; those beyond are computed once more."""
 MAX_REPAIRS = 24
@@ -337,22 +337,25 @@ def _distances(
 ) -> tuple[FloatArray | None, FloatArray]:
     """Return upper bounds of the distances of q x_t from integers, and the parts q x_t mod 1.
 
-    q x_t = Σ_i d_it q 2^-T_i + q A⁻¹ r / 2^T. With d = d1 2^26 + d0 the factors of d1 and d0 are
+    q x_t = Σ_i d_it q 2^-T_i + q A⁻¹ r / 2^T. With d = Σ_j d_j 2^7j the factors of all d_j are
     rounded down to multiples of 2^-64 and taken modulo 1, which makes the sum err by less than
-    (|d1| + |d0|) 2^-64 < 2^-36 a digit. None if there are not enough digits to tell.
+    Σ_j |d_j| 2^-64 < 2^-54 a digit. None if there are not enough digits to tell.
 
     Digits that were not stored are computed once more: they are always the same ones.
     """
     enough = q.bit_length() + EXTRA_BITS + int(lifted.bound.max()).bit_length()
     sums = np.zeros(lifted.n_states, np.uint64)
     for n_digits, (values, total, residual) in enumerate(_all_digits(lifted, found, limits)):
-        high, low = values >> HALF_DIGIT_BITS, values & ((1 << HALF_DIGIT_BITS) - 1)
-        sums += high.view(np.uint64) * _fixed_point(q, 64 + HALF_DIGIT_BITS - total)
-        sums += low.view(np.uint64) * _fixed_point(q, 64 - total)
+        rest = values
+        for place in range(0, MAX_DIGIT_BITS, PIECE_BITS):
+            is_last = place + PIECE_BITS >= MAX_DIGIT_BITS  # it keeps the sign
+            piece = rest if is_last else rest & ((1 << PIECE_BITS) - 1)
+            sums += piece.view(np.uint64) * _fixed_point(q, 64 + place - total)
+            rest = rest >> PIECE_BITS
         if total - residual.bit_length() >= enough:
             fractions = np.ldexp(sums.view(np.int64).astype(np.float64), -64)
             # The rest, q max|r| y_t / 2^(m+T), is below 2^-EXTRA_BITS.
-            slack = (n_digits + 1) * 2.0**-36 + 2.0**-EXTRA_BITS
+            slack = (n_digits + 1) * 2.0**-54 + 2.0**-EXTRA_BITS
             return np.abs(fractions) * (1 + 2.0**-50) + slack, fractions
     return None, np.empty(0)
 

@@ -125,8 +125,8 @@ def _check_elimination_is_possible(system: System, largest: int) -> None:
     """Raise `LimitReached` where elimination would fill a large dense matrix."""
     if largest > ELIMINATION_LIMIT and fill_bound(system.graph) > ELIMINATION_LIMIT**2:
         raise too_large(
-            f"a cycle of {largest} states is left so rarely that floats cannot guide"
-            " its exact solution",
+            f"a cycle of {largest} states is left so rarely, or numbers around it are so long,"
+            " that floats cannot guide its exact solution",
             "a smaller model",
         )
 
