@@ -80,10 +80,10 @@ class Values(NamedTuple):
 
     @staticmethod
     def of(text: str) -> Values | None:
-        """Read `p in (0, 1/2]` or `p in {1/2}`; None where it has another form."""
-        if single := re.fullmatch(r"(\w+) in \{([^,{}]+)\}", text):
+        """Read `p in (0, 1/2]` or `p in {1/2}`; None for irrational ends, and any other form."""
+        if single := re.fullmatch(r"(\w+) in \{([^,{}≈]+)\}", text):
             return Values(single[1], single[2], True, single[2], True)
-        found = re.fullmatch(r"(\w+) in ([\[(])([^,]+), ([^,]+)([\])])", text)
+        found = re.fullmatch(r"(\w+) in ([\[(])([^,≈]+), ([^,≈]+)([\])])", text)
         return found and Values(found[1], found[3], found[2] == "[", found[4], found[5] == "]")
 
     @property
