@@ -304,7 +304,9 @@ class ComputedWithUnbounded(Mistake, code="DP540"):
     """A number without bounds in an operation whose results are too many to tell apart.
 
     moved: the text of what the operation takes, where that is a sum with the number, or an argument
-    of a function. instead: what says the same with comparisons.
+    of a function. instead: what says the same with comparisons. is_shown: the number is output too,
+    so that nothing may be computed with it later. is_everywhere: inputs are all integers, around
+    which noise has no bounds.
     """
 
     operation: str
@@ -313,13 +315,10 @@ class ComputedWithUnbounded(Mistake, code="DP540"):
     among: Expr | range | None = None
     moved: str | None = None
     instead: str | None = None
+    is_shown: bool = False
+    is_everywhere: bool = False
 
     title_text = "{self.operation} needs a number with bounds, and `{self.name}` may be any integer"
-    help_text = (
-        "draw it `clamped {self.bounds[0]}..{self.bounds[1]}` in place of `unbounded`"
-        + _OTHER_POLICIES
-        + ", or use `clamp({self.name}, {self.bounds[0]}, {self.bounds[1]})` here"
-    )
     explanation = """\
 Noise without bounds has infinitely many values. What a program finds out about such a number by
 comparing it has finitely many cases, and so the chain stays finite: it may be compared with numbers
@@ -344,9 +343,16 @@ Right: z ~ geometric(0, 1/2) unbounded   output z < x - 3
         low, high = self.bounds
         if self.instead is not None:
             return f"write `{self.instead}`"
-        if self.moved is None:
-            return super().help
-        return f"use `clamp({self.moved}, {low}, {high})` here, with bounds of your own"
+        here = f"use `clamp({self.moved or self.name}, {low}, {high})` here"
+        drawn = f"draw it `clamped {low}..{high}` in place of `unbounded`{_OTHER_POLICIES}"
+        if self.is_everywhere and self.is_shown:
+            bounded = f"`bounded := clamp({self.name}, {low}, {high})`"
+            return f"write {bounded} right after its draw, and `bounded` in its place from there on"
+        if self.is_shown:
+            return drawn
+        if self.is_everywhere or self.moved is not None:
+            return f"{here}, with bounds of your own"
+        return f"{drawn}, or {here}"
 
     @property
     def bounds(self) -> tuple[int, int]:

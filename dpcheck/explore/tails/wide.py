@@ -28,7 +28,7 @@ from dpcheck.model.expressions import (
     reads,
 )
 from dpcheck.model.surface_text import one_line
-from dpcheck.records import dataclass
+from dpcheck.records import dataclass, replace
 from dpcheck.source import Span
 
 Names = frozenset[str]
@@ -112,7 +112,9 @@ def wide_uses(nodes: tuple[program.Node, ...]) -> tuple[Wide, list[Mistake]]:
         {k: _group_of(min(one.arrives), groups) for k, one in enumerate(uses) if one.arrives},
         frozenset(k for k, one in enumerate(uses) if one.shows),
     )
-    return wide, [mistake for one in uses for mistake in one.mistakes]
+    shown = {spoken(name) for one in uses if one.shows for name in one.touched}
+    mistakes = (mistake for one in uses for mistake in one.mistakes)
+    return wide, [replace(mistake, is_shown=mistake.name in shown) for mistake in mistakes]
 
 
 def with_numbers_revealed(nodes: tuple[program.Node, ...], wide: Wide) -> tuple[program.Node, ...]:
@@ -194,7 +196,7 @@ class _Uses:
         self.drawn = drawn
         self.guards: list[Expr] = []
         self.joined: list[Names] = []
-        self.mistakes: list[Mistake] = []
+        self.mistakes: list[ComputedWithUnbounded] = []
         self.touched: set[str] = set()
         self.sums: list[tuple[Names, Expr]] = []
         self.shows = False
@@ -232,8 +234,14 @@ class _Uses:
                 assert_never(node)
 
     def _assigned(self, targets: tuple[str, ...], value: Expr, within: Expr | None) -> None:
-        """Read `target := value`; of several cells any may be the target."""
+        """Read `target := value`; of several cells any may be the target.
+
+        In `total := total + z` it is z that needs bounds: with them the sum is allowed, if total
+        has bounds or not.
+        """
         names = self.holds(value)
+        own = set(map(spoken, targets))
+        self.mistakes = [one for one in self.mistakes if one.name not in own] or self.mistakes
         if names and within is not None:
             self._refuse("a declared range", names, value.span, within)
         if names and _may_be_array(value):  # one variable would hold several numbers

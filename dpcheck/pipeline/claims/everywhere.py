@@ -42,6 +42,8 @@ from dpcheck.check.values.verdicts import (
     Value,
     Violated,
 )
+from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.structure import ComputedWithUnbounded
 from dpcheck.exact import (
     Budget,
     Epsilon,
@@ -698,7 +700,17 @@ def _on_window(check: ResolvedCheck, limits: Limits, size: Size, claim: claims.C
         return replace(resolved, checks=tuple(map(on_window, resolved.checks)))
 
     one = replace(on_window(check), claim=claim, chosen=chosen)
-    return made_ready(one, Explorations(), limits)
+    try:
+        return made_ready(one, Explorations(), limits)
+    except MistakesFound as found:
+        raise MistakesFound([_of_all_integers(mistake) for mistake in found.mistakes]) from None
+
+
+def _of_all_integers(mistake: Mistake) -> Mistake:
+    """Return a mistake of a window as one of the mechanism, whose noise has no bounds to advise."""
+    if isinstance(mistake, ComputedWithUnbounded):
+        return replace(mistake, is_everywhere=True)
+    return mistake
 
 
 # --- comparisons ---------------------------------------------------------------------------
