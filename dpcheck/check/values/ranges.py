@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from re import compile as pattern
 
+from flint import fmpz
+
 from dpcheck.check.values.verdicts import Ending, OutputSequence
 
 _INTEGER = pattern(r"-?\d+")
@@ -68,18 +70,23 @@ def are_all_beyond(outputs: Sequence[str]) -> bool:
     )
 
 
+def _integer(digits: str) -> int:
+    """Return an integer of any length; Python reads none of more than 4300 digits."""
+    return int(fmpz(digits))
+
+
 def _range(shown: OutputSequence) -> Range | None:
     """Return the integers that the last output stands for, if it is one or some of them."""
     text = shown.outputs[-1] if shown.outputs else ""
     if _INTEGER.fullmatch(text):
-        return int(text), int(text), text
+        return _integer(text), _integer(text), text
     if not shown.has_all_beyond:
         return None
     if found := _BEYOND.fullmatch(text):
-        end = int(found[2])
+        end = _integer(found[2])
         return (end + 1, None, text) if found[1] == ">" else (None, end - 1, text)
     if found := _CELL.fullmatch(text):
-        return int(found[1]), int(found[2]), text
+        return _integer(found[1]), _integer(found[2]), text
     return None
 
 
