@@ -12,7 +12,7 @@ import decimal
 from collections.abc import Sequence
 
 from dpcheck import exact
-from dpcheck.limits import Limits
+from dpcheck.limits import Limits, too_large
 
 ScoredRun = tuple[
     Sequence[tuple[int, exact.Number, exact.Number]], tuple[exact.Number, exact.Number], int
@@ -27,6 +27,8 @@ _Masses = tuple[list[int], int]
 
 _DIGITS = 30
 """Digits that a sum of logarithms is known to beyond those that it may lose."""
+_MOST_DIGITS = 4_000
+"""Of a mass: Python writes no integer with more than 4,300."""
 _EXACT = decimal.Context(
     prec=decimal.MAX_PREC,
     Emax=decimal.MAX_EMAX,
@@ -46,10 +48,14 @@ def certify_score_event(
     """Check P(S) > e^ε Q(S) + δ, and return what P(S) and Q(S) lie between.
 
     S: the scores of all runs add up to at least `least`, or one run shows what only P shows (and
-    none what only Q shows). P(S) - e^ε Q(S) is at least `gap`: so many digits show it.
+    none what only Q shows). P(S) - e^ε Q(S) is at least `gap`: so many digits show it. Raises
+    `LimitReached` where they are too many.
     """
     growth = abs(int(float(epsilon.ball(64).mid()) / 2))
     digits = _DIGITS + growth + _leading_zeros(gap)
+    if digits > _MOST_DIGITS:
+        needed = f"an event of a violation would be checked with {digits} digits"
+        raise too_large(needed, "a smaller ε")
     p, q = (_probability(runs, side, least, digits, limits) for side in (0, 1))
     assert exact.excess_sign(p[0], q[1], epsilon, delta) > 0, "a violation exceeds its budget"
     return p, q

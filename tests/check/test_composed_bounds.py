@@ -301,3 +301,19 @@ def test_no_bound_of_delta_is_above_one():
     """
     (result,) = check_text(text)["results"]
     assert result["value"]["enclosure"][1] == "1"
+
+
+def test_a_violation_at_a_loss_of_many_thousands_needs_no_event():
+    text = """
+    chain once {
+      state s  state t  state a : A  state b : B
+      s -> 1/30: a + 29/30: b
+      t -> 75/101: a + 26/101: b
+      adjacent s ~ t
+      observe A, B
+    }
+    refute compose(once, 30000): dp(50000, 1/10)
+    refute compose(once, 30000): delta(50000) <= 1/10
+    """
+    report = check_text(text)
+    assert [result["verdict"] for result in report["results"]] == ["violated", "violated"]
