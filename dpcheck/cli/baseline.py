@@ -244,7 +244,8 @@ class _Compared:
     def _growth(self, name: str, before: str, now: Target) -> Iterator[Change]:
         after = now.amounts.get(name)
         if after is None:
-            yield self._change("budget-unknown", now.line, name, before, "undecided")
+            word = "undecided" if name in now.amounts else "unknown"  # nobody measured it
+            yield self._change("budget-unknown", now.line, name, before, word)
         elif is_greater(after, before) is None:
             yield self._change("budget-unknown", now.line, name, before, after)
         elif is_greater(after, before):

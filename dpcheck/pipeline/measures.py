@@ -50,9 +50,10 @@ def measured(
 ) -> Iterator[Measuring | Measured]:
     """Yield what each target costs that claims of a file are about, in their order.
 
-    That is tight ε, δ at every ε and ε at every δ that its checks claim, every accuracy its claims
-    name, and what is `recorded` of it; of a target with a parameter, ε for all its values; of one
-    about all integers what an alignment proves, since windows would be searched for all else.
+    That is tight ε (not where all its budgets have a δ), δ at every ε and ε at every δ that its
+    checks claim, every accuracy its claims name, and what is `recorded` of it; of a target with a
+    parameter, ε for all its values; of one about all integers what an alignment proves, since
+    windows would be searched for all else.
     """
     for target in dict.fromkeys(check.target_text for check in checks):
         own = [check for check in checks if check.target_text == target]
@@ -107,7 +108,9 @@ def _questions(checks: Sequence[ResolvedCheck]) -> dict[str, ResolvedCheck]:
     def ask(check: ResolvedCheck, quantity: claims.Quantity) -> None:
         found[quantity_text(quantity)] = check, quantity
 
-    ask(plain, claims.TightEpsilon(0, first.span))
+    deltas = {bounds["delta"] for each in checks if "delta" in (bounds := _checked(each))}
+    if not deltas or "0" in deltas:  # else ε alone may be infinite, and nobody asks
+        ask(plain, claims.TightEpsilon(0, first.span))
     for check in checks:
         match check.claim:
             case claims.PrivacyClaim(epsilon=epsilon, delta=delta) if check.kind == "check":
@@ -182,6 +185,10 @@ def stated(check: ResolvedCheck) -> Stated:
         line = line_of(for_all.param, [], is_exponential=for_all.is_exponential)
         values = text_of_asked(for_all, line, for_all.asked(line))
     return Stated(f"{for_all.param.name} in {values}", _bounds(check))
+
+
+def _checked(check: ResolvedCheck) -> dict[str, str]:
+    return _bounds(check) if check.kind == "check" else {}
 
 
 def _bounds(check: ResolvedCheck) -> dict[str, str]:
