@@ -116,14 +116,14 @@ Right: output "if"            check m: P>=1/2 [ X output = "R" ]
 
     @property
     def title(self) -> str:
-        where = " in a formula" if self.in_formula else " and cannot be a name"
+        where = " in a formula" if self.in_formula else ", which cannot be a name"
         return f"`{self.word}` is {self.meaning}{where}"
 
     @property
     def help(self) -> str | None:
         if self.can_quote:
-            kinds = "name, symbol or label `{}`" if self.in_formula else "symbol or label `{}`"
-            return f'a {kinds.format(self.word)} is written `"{self.word}"` here'
+            other = "a name," if self.in_formula else "choose another name; a"
+            return f'{other} symbol or label `{self.word}` is written `"{self.word}"` here'
         return "choose another name"
 
 

@@ -16,6 +16,9 @@ normalized clamped conditioned folded wrapped param query prior unbounded
 
 KEYWORDS: Final = frozenset(_WORDS.split())
 
+RESERVED: Final = "a reserved word"
+"""What a keyword is called where somebody takes it for a name."""
+
 _NAME = re.compile(r"[^\W\d]\w*")
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from dpcheck.diagnostics import syntax
 from dpcheck.diagnostics.mistakes import Mistake
-from dpcheck.model.words import OPERATOR_WORDS
+from dpcheck.model.words import OPERATOR_WORDS, RESERVED
 from dpcheck.parse.tables import OPERATORS, WORDS
 from dpcheck.parse.tokens import (
     ARITHMETIC,
@@ -98,6 +98,12 @@ HOMES = {
     "ADJACENT": "at the level of the braces of a mechanism or chain",
     "IF": "inside a mechanism or a chain",
 }
+
+
+BEGINNINGS = ITEM_WORDS | STATEMENT_WORDS | MECHANISM_WORDS | CHAIN_WORDS
+NEVER_READ = BEGINNINGS - {"IF", "FOR", "OUTPUT"}
+AFTER_AN_OPERAND = ARITHMETIC | CLOSERS | {"EQ", "NE", "LT", "LE", "GT", "GE", "COMMA", "AND", "OR"}
+"""Where a word that begins an element stands before one of these, it is meant as a name."""
 
 
 def innermost_openers(tokens: list[Token]) -> list[int | None]:
@@ -237,9 +243,10 @@ def _name(here: _Place) -> Explained | None:
         return None
     wants_expression = accepts("NUMBER")
     is_operator_word = token.type in OPERATOR_MEANINGS
-    if not is_operator_word and (wants_expression or here.begins_line()):
+    is_read = token.type in NEVER_READ and here.token(1).type in AFTER_AN_OPERAND
+    if not is_operator_word and ((wants_expression and not is_read) or here.begins_line()):
         return None
-    meaning = OPERATOR_MEANINGS.get(token.type, "a word of the language")
+    meaning = OPERATOR_MEANINGS.get(token.type, RESERVED)
     is_bound = here.token(-1).type == "OPEN" and here.token(1).type == "IN"
     can_quote = accepts("STRING") and (wants_expression or not accepts("OPEN_BRACE"))
     can_quote = can_quote and not is_bound

@@ -19,7 +19,8 @@ from dpcheck.diagnostics import syntax
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.logic.quantities import QUANTITIES
 from dpcheck.model.distributions import DISTRIBUTIONS
-from dpcheck.model.words import BEFORE_OPERANDS
+from dpcheck.model.words import BEFORE_OPERANDS, RESERVED
+from dpcheck.parse.tables import WORDS
 from dpcheck.parse.tokens import (
     ARITHMETIC,
     BLOCK_HEADS,
@@ -145,7 +146,9 @@ def slips_in(tokens: list[Token], source: SourceText, near: list[int]) -> list[S
             continue
         if len(found) == MOST_SLIPS or reader.is_long_line(i):
             continue
-        for rule in _RULES.get(token.type, (_as_elsewhere,)):
+        is_word = WORDS.get(token.text) == token.type != "OUTPUT"
+        rules = _RULES.get(token.type, (_as_elsewhere,))
+        for rule in (_reserved_word, *rules) if is_word else rules:
             slip = rule(reader, i)
             if slip is None:
                 continue
@@ -320,6 +323,30 @@ def _first_word(r: _Reader, i: int) -> Slip | None:
     return r.slip(i, i, r.put(i, meant)) if meant else None
 
 
+def _reserved_word(r: _Reader, i: int) -> Slip | None:
+    """`state := 1` needs another name, which stands for it wherever it is read in the mechanism."""
+    home = r.blocks[i]
+    if home is None or not r.begins_element(i) or not _is_assigned(r, i):
+        return None
+    while (outer := r.blocks[home]) is not None:
+        home = outer
+    alike = (k for k in range(home, r.partners.get(home, i + 1)) if r.type(k) == r.type(i))
+    names = [
+        k
+        for k in alike
+        if (_is_assigned(r, k) if r.begins_element(k) else not r.ends_operand(k - 1))
+    ]
+    mistake = syntax.KeywordAsName(r.span(i, i), r.text(i), RESERVED, False, False)
+    return Slip(mistake, tuple(r.put(k, f"{r.text(i)}_") for k in names))
+
+
+def _is_assigned(r: _Reader, i: int) -> bool:
+    """Return whether `:=` or `~` follows, also after an index."""
+    bracket = r.partners.get(i + 1, i) if r.type(i + 1) == "OPEN_BRACKET" else i
+    after = r.type(bracket + 1)
+    return after == "ASSIGN" or (after == "TILDE" and r.type(i) not in ("PRIOR", "ADJACENT"))
+
+
 def _operator_word(r: _Reader, i: int) -> Slip | None:
     """Words: `a and b` is `a & b`; `not a` is `!a`; `next a` is `X a`."""
     word = r.text(i).lower()
@@ -400,6 +427,7 @@ def _brackets(r: _Reader, i: int) -> Slip | None:
         close is None
         or close == i + 1
         or before == "QUERY"
+        or r.type(i - 2) in ("VAR", "INPUT", "PUBLIC")
         or r.text(i - 2) in ("P", "E")
         or r.text(i - 1) in ("P", "D", "Pr", "Prob")
     ):

@@ -69,7 +69,7 @@ check m: dp(1)
         ("check m: exists(R in S : a)", 17, "`R` is the operator 'release' in a formula"),
         ("check m: {a for D in S} = S", 17, "`D` is the privacy operator in a formula"),
         ("const a = F b", 13, "expected an operator or the next declaration or check"),
-        ("const check = 1", 7, "`check` is a word of the language and cannot be a name"),
+        ("const check = 1", 7, "`check` is a reserved word, which cannot be a name"),
         ("check m: P=1 [ F R ]", 18, "`R` is the operator 'release' in a formula"),
         ("check m: P=1 [ F P ]", 18, "`P` is the probability operator in a formula"),
         ("const a = 1 == 2", 13, "`==` is written `=`"),

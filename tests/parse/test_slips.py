@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 
 import dpcheck
+from dpcheck.model.words import KEYWORDS, OPERATOR_WORDS
 from dpcheck.parse import parse_model
 from dpcheck.parse.slips import slips_in
+from dpcheck.parse.tables import WORDS
 from dpcheck.parse.tokens import tokens_of
 from dpcheck.source import SourceText
 from tests.advice import after_advice
+from tests.checking import check_text
 
 IN_A_MECHANISM = {
     "return x": "output x",
@@ -226,6 +229,31 @@ def test_nothing_that_the_language_accepts_is_taken_for_a_slip():
         source = SourceText(file.name, file.read_text("utf-8"))
         every = list(range(0, len(source.text), 50))
         assert slips_in(tokens_of(source).tokens, source, every) == []
+
+
+@pytest.mark.parametrize("word", sorted(KEYWORDS - {"output"}))
+def test_a_reserved_word_that_is_assigned_needs_another_name(word):
+    (found,) = mistakes_of(FRAME % f"{word} := 1")
+    assert found.title == f"`{word}` is a reserved word, which cannot be a name"
+    assert found.help == "choose another name"
+
+
+@pytest.mark.parametrize("word", ["dist", "state", "query", "run", "prior", "const", "check"])
+def test_a_reserved_word_is_told_once_where_it_is_read_later(word):
+    text = f"{word} := 1\nif {word} = 1 {{ {word} := {word} + 1 }}\nz := max({word}, x)"
+    (found,) = check_text(FRAME % text)["errors"]
+    assert found["code"] == "DP105"
+    (found,) = check_text(FRAME % f"var {word}[1..2] := 0\n{word}[1] := 1")["errors"]
+    assert found["code"] == "DP105"
+    (found,) = check_text(FRAME % f"y := {word} + 1\nz := max(y, 2)")["errors"]
+    assert found["code"] == "DP105"
+
+
+def test_the_reserved_words_are_listed():
+    page = (Path(dpcheck.__file__).parent.parent / "docs/language.md").read_text("utf-8")
+    paragraph = page.partition("**Reserved words**")[2].partition("\n\n")[0]
+    listed = paragraph.partition("They are\n`")[2].partition("`")[0]
+    assert listed.split() == sorted(WORDS.keys() - OPERATOR_WORDS)
 
 
 def test_the_question_of_a_claim_is_no_choice():

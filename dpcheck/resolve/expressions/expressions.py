@@ -51,6 +51,7 @@ from dpcheck.model.expressions import (
 from dpcheck.model.program import Mechanism
 from dpcheck.model.surface_text import one_line
 from dpcheck.model.values import DistributionName, SetValue, Symbol, Value, value_text
+from dpcheck.model.words import KEYWORDS
 from dpcheck.resolve.expressions.params import as_param, param_of
 from dpcheck.resolve.names import scopes
 from dpcheck.source import Span
@@ -283,8 +284,11 @@ def _name(tree: surface.Name, scope: scopes.Scope, *, may_be_symbol: bool) -> Ex
 
 
 def _report_unknown(tree: surface.Name, scope: scopes.Scope, *, may_be_symbol: bool) -> None:
-    """Report a name that means nothing, unless an item with a syntax error may introduce it."""
-    if tree.name not in scope.session.lost_words:
+    """Report a name that means nothing, unless an item with a syntax error may introduce it.
+
+    A reserved word that is read as a name was told as one.
+    """
+    if tree.name not in scope.session.lost_words | KEYWORDS:
         names = chain(scope.known_names(), ("stopped", "diverged") if scope.about else ())
         candidate = scope.session.suggestion(tree.name, names)
         inputs = tuple(scope.primed or ())
