@@ -306,20 +306,29 @@ class SeveralStates(Mistake, code="DP692"):
 
     `word` is which of the two, and `states` lists them.
     `condition` picks the first of them, as one writes it after `at`, where that is known.
+    `for_each` is the claim about each of them, if the number is compared with a bound.
     """
 
     states: tuple[str, ...]
     word: str
     condition: str | None = None
+    for_each: str | None = None
 
-    help_text = "say which one, such as `at {self.condition}`"
     explanation = """\
 `P=? [ path ]` and `E=? [ value ]` are about the runs from one state. Where several states are
-initial, `at` says which one is meant.
+initial, `at` says which one is meant. A claim about each of them has its bound in place of `?`.
 
-Wrong: compute survey: P=? [ F Y ]
-Right: compute survey at x = pos : P=? [ F Y ]
+Wrong: compute survey: P=? [ F Y ]                Wrong: check survey: P=? [ F Y ] <= 3/4
+Right: compute survey at x = pos : P=? [ F Y ]    Right: check survey: P<=3/4 [ F Y ]
 """
+
+    @property
+    def help(self) -> str | None:
+        one = None if self.condition is None else f"say which one, such as `at {self.condition}`"
+        if self.for_each is None:
+            return one
+        each = f"write `{self.for_each}`, for each of them"
+        return each if one is None else f"{each}; or {one}"
 
     @property
     def title(self) -> str:

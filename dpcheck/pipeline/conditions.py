@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from dpcheck.explore import Explored
 from dpcheck.model.program import ExplicitChain, Mechanism, Target
 from dpcheck.model.values import value_text
@@ -35,3 +37,23 @@ def _inputs(mechanism: Mechanism, explored: Explored, state: int) -> str:
             value = explored.table.value(int(explored.inputs[column][state]))
             parts.append(f"{name} = {value_text(value, taken)}")
     return " & ".join(parts)
+
+
+_COMPARED = re.compile(r"([PE])=\? *(\[.*\]) *([<>]=?|=) *([^<>=!]+)")
+_NEEDS_NO_PARENTHESES = re.compile(r"[\w.]+(/[\w.]+)?|\([^()]*\)")
+
+
+def with_bound_inside(claim: str) -> str | None:
+    """Return the claim about each state that compares a probability or a mean with a bound.
+
+    >>> with_bound_inside("E=? [ output ] <= 3"), with_bound_inside("P=? [ F a ]")
+    ('E<=3 [ output ]', None)
+    >>> with_bound_inside("P=? [ F a ] > exp(-1) / 2")
+    'P>(exp(-1) / 2) [ F a ]'
+    """
+    found = _COMPARED.fullmatch(claim)
+    if found is None:
+        return None
+    word, path, relation, bound = found.groups()
+    plain = _NEEDS_NO_PARENTHESES.fullmatch(bound) is not None
+    return f"{word}{relation}{bound if plain else f'({bound})'} {path}"

@@ -27,7 +27,7 @@ from dpcheck.explore import Explored, MistakesFound
 from dpcheck.explore.open_queries import UNBOUNDED
 from dpcheck.limits import Limit, LimitReached, Limits, RunLimits, too_large
 from dpcheck.logic.claims import ForAll, PrivacyClaim, QuantityClaim, QuantityValue, TightEpsilon
-from dpcheck.model.program import Mechanism, Target
+from dpcheck.model.program import Mechanism
 from dpcheck.pipeline.claims.explorations import Explorations
 from dpcheck.pipeline.claims.outcomes import (
     Ready,
@@ -96,7 +96,7 @@ def answered(
     except MistakesFound as found:
         yield from _one_a_place(found.mistakes)
     except ClaimRejected as rejected:
-        yield _with_condition(rejected.mistake, check.target, work.explored)
+        yield _with_condition(rejected.mistake, check, work.explored)
     except (LimitReached, TooLarge) as limit:
         yield work.undecided(_limit_of(limit, allowed))
     except (RecursionError, MemoryError) as limit:
@@ -430,13 +430,15 @@ def _one_a_place(mistakes: Iterable[Mistake]) -> Iterator[Mistake]:
             yield mistake
 
 
-def _with_condition(mistake: Mistake, target: Target, explored: Explored | None) -> Mistake:
-    """Return a mistake with what `at` may say, where it asks for one of several states."""
+def _with_condition(mistake: Mistake, check: ResolvedCheck, explored: Explored | None) -> Mistake:
+    """Return a mistake with what to write, where it asks for one of several states."""
     if not isinstance(mistake, SeveralStates) or explored is None:
         return mistake
-    from dpcheck.pipeline.conditions import condition_of
+    from dpcheck.pipeline.conditions import condition_of, with_bound_inside
 
-    return replace(mistake, condition=condition_of(mistake.states[0], target, explored))
+    condition = condition_of(mistake.states[0], check.target, explored)
+    for_each = with_bound_inside(check.claim_text) if check.kind == "check" else None
+    return replace(mistake, condition=condition, for_each=for_each)
 
 
 def _limit_of(
