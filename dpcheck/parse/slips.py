@@ -309,6 +309,8 @@ Rule = Callable[[_Reader, int], Slip | None]
 def _first_word(r: _Reader, i: int) -> Slip | None:
     """`return x` is `output x`, `assert m: dp(1)` is `check m: dp(1)`."""
     word = r.text(i)
+    if _returns_on_a_line(r, i):
+        return r.slip(i, i, r.put(i, "output"))
     if not r.begins_element(i) or (r.type(i + 1) in AFTER_A_NAME and word != "loop"):
         return None
     is_inner = r.blocks[i] is not None or r.column(i) > 1
@@ -318,9 +320,18 @@ def _first_word(r: _Reader, i: int) -> Slip | None:
         return r.slip(i, i + 1, Edit(r.tokens[i].start, r.tokens[i + 1].start, ""))
     if meant == "output" and not has_operand:
         meant = "stop"
-    if meant == "fun" and r.text(r.part_ends[i]) in (":", "{"):
+    after = r.partners.get(i + 2, i + 1) + 1
+    if meant == "fun" and (r.text(r.part_ends[i]) == ":" or r.type(after) == "OPEN_BRACE"):
         meant = "mechanism"
     return r.slip(i, i, r.put(i, meant)) if meant else None
+
+
+def _returns_on_a_line(r: _Reader, i: int) -> bool:
+    """Return whether `return x` follows another statement: no name stands between two operands."""
+    if r.blocks[i] is None or IN_A_BLOCK.get(r.text(i)) != "output" or r.begins_element(i):
+        return False
+    is_before_operand = r.type(i + 1) in OPERANDS and not r.is_first[i + 1]
+    return is_before_operand and r.ends_operand(i - 1) and r.type(r.line_firsts[i]) != "ADJACENT"
 
 
 def _reserved_word(r: _Reader, i: int) -> Slip | None:
@@ -716,15 +727,31 @@ def _empty_adjacent(r: _Reader, i: int) -> Slip | None:
         return None
     if not (_is_statement(r, after) or r.type(after) in CLOSERS | BLOCK_HEADS | {"INPUT", "VAR"}):
         return None
-    example = "all"
-    for k in range(brace, r.partners.get(brace, i)):
-        if r.type(k) == "INPUT" and r.type(k + 3) == "NUMBER":
-            is_array, name = r.type(k + 2) == "OPEN_BRACKET", r.text(k + 1)
-            example = f"linf({name}, {name}') <= 1" if is_array else f"abs({name} - {name}') <= 1"
-            break
+    example = _example_of_adjacency(r, brace, i)
     wanted, edit = "which inputs are neighbors", f"write `adjacent {example}`"
     mistake = syntax.Unexpected(r.span(i, i), (wanted,), "the end of the line", edit)
     return Slip(mistake, (r.after(i, " all"),))
+
+
+def _example_of_adjacency(r: _Reader, brace: int, i: int) -> str:
+    """Return a condition for the first input of numbers in a mechanism, `all` if there is none."""
+    for k in range(brace, r.partners.get(brace, i)):
+        if r.type(k) == "INPUT" and r.type(k + 3) == "NUMBER":
+            is_array, name = r.type(k + 2) == "OPEN_BRACKET", r.text(k + 1)
+            return f"linf({name}, {name}') <= 1" if is_array else f"abs({name} - {name}') <= 1"
+    return "all"
+
+
+def _states_of_mechanism(r: _Reader, i: int) -> Slip | None:
+    """`adjacent x ~ x'`, as in a chain, says in a mechanism which inputs are neighbors."""
+    brace = r.blocks[i]
+    if brace is None or r.type(r.line_firsts[brace]) != "MECHANISM" or r.type(i + 1) != "PRIMED":
+        return None
+    if r.type(i - 2) != "ADJACENT" or r.text(i + 1) != f"{r.text(i - 1)}'":
+        return None
+    example = _example_of_adjacency(r, brace, i)
+    why = "" if example == "all" else "or `adjacent all`"
+    return r.slip(i - 2, i + 1, r.put(i - 1, example, i + 1), why=why)
 
 
 def _bare_neighbors(r: _Reader, i: int) -> Slip | None:
@@ -747,6 +774,8 @@ def _dash_comment(r: _Reader, i: int) -> Slip | None:
 
 _INNER = r"((?:[^()\[\]{}\n]|\([^()\n]*\)|\{[^{}\n]*\}|\[[^\[\]\n]*\])*)"
 """Text between brackets, with brackets in it."""
+_PLAIN = r"((?:[^():\n]|\([^():\n]*\))+)"
+"""Text without a colon."""
 _TYPE = f"(?:{'|'.join(sorted(TYPES))})"
 _DRAWN = f"(?:{'|'.join(sorted(DRAWN))})"
 _CLAIM = f"(?:{'|'.join(sorted(CLAIM_WORDS))})"
@@ -791,6 +820,7 @@ PATTERNS = {
     "NAME": (
         (r"el(?:s|se)?if\b", "else if"),
         (r"(?<=[\w)\]] )(?:do|times|begin) *\{", "{"),
+        (rf"count\((\w+) in {_PLAIN} where {_PLAIN}\)", r"count(\1 in \2 : \3)"),
         (r"log(?= +(?!in\b|mod\b|div\b)\w)", "ln"),
         (r"from +(\w+) +import +(\w+)", r"import \1.\2"),
         (r"(\w+) *: *(\w+) *\|=", r"\1 at \2:"),
@@ -932,7 +962,7 @@ _RULES: dict[str, tuple[Rule, ...]] = {
     "OPEN": (_product, _as_elsewhere),
     **dict.fromkeys(("P", "E"), (_bound, _bound_behind, _as_elsewhere)),
     "MINUS": (_dash_comment,),
-    "TILDE": (_as_elsewhere, _bare_neighbors),
+    "TILDE": (_as_elsewhere, _states_of_mechanism, _bare_neighbors),
     "MOD": (_dash_comment,),
     "OPEN_BRACKET": (_as_elsewhere, _brackets),
     "COLON": (_indented_block, _as_elsewhere),
