@@ -42,6 +42,9 @@ def _before(span: Span) -> str:
     return span.source.line(span.line)[: span.column - 1]
 
 
+_IN_A_DRAW = re.compile(rf"\b(exp|{'|'.join(DISTRIBUTIONS)})\([^()]*$")
+
+
 class UnknownName(Mistake, code="DP301"):
     """A name that means nothing here.
 
@@ -94,13 +97,22 @@ Right: y := "Y"                      y ~ uniform({"Y", "N"})
             reads = f"{self.reader} reads {known}, not what is drawn or assigned"
             return f"{reads}; {symbol}" if self.may_be_symbol else reads
         if not self.may_be_symbol:
-            may_be_constant = self.reader == "a claim" and self.name.islower()
-            declare = f"declare it, as in `const {self.name} = 1`" if may_be_constant else None
-            return _meant(self.similar) or declare
+            return _meant(self.similar) or self._declared
         if self.similar is None:
             return symbol
         is_other_case = self.similar.lower() == self.name.lower()
         return f"{_meant(self.similar)} {symbol}" if is_other_case else _meant(self.similar)
+
+    @property
+    def _declared(self) -> str | None:
+        """How a number is declared that a claim reads, or that says how noise is drawn."""
+        if self.reader == "a claim" and self.name.islower():
+            return f"declare it, as in `const {self.name} = 1`"
+        if self.span is not None and _IN_A_DRAW.search(_before(self.span)):
+            return (
+                f"declare `param {self.name} > 0`, or a parameter, `mechanism m({self.name} = 1)`"
+            )
+        return None
 
 
 class NameTaken(Mistake, code="DP302"):
