@@ -96,7 +96,7 @@ Right: check compose(survey, 2): dp(ln 9)
         if self.value and what:
             return f"{self.value} is no {what}: that is an integer of at least 1"
         if self.value:
-            return f"{self.value} is no probability: that is a rational number from 0 to 1"
+            return f"{self.value} is no sampling rate: that is a rational number from 0 to 1"
         if self.word == "group":
             return "`group` is written `group(target, distance)`"
         if self.word == "subsample":
