@@ -108,3 +108,24 @@ def test_what_needs_all_losses_of_an_endless_part_is_left_open():
     [found] = check_text(f"{text}compute compose(answers, waits): renyi(2)")["results"]
     assert found["verdict"] == "undecided"
     assert "infinitely many output sequences" in found["reason"]["text"]
+
+
+def test_total_variation_of_endless_outputs_says_what_is_bounded():
+    text = """
+mechanism m {
+  input x in 0..3
+  adjacent abs(x - x') <= 1
+  s := false
+  while !s {
+    y ~ geometric(x, 1/2) clamped 0..3
+    output y
+    s ~ bernoulli(1/2)
+  }
+}
+compute m: total_variation
+compute m: delta(0)
+"""
+    variation, delta = check_text(text)["results"]
+    assert variation["verdict"] == "undecided"
+    assert "ask for `delta(0)`" in str(variation["reason"])
+    assert delta["verdict"] == "value"
