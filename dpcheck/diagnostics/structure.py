@@ -347,7 +347,7 @@ Right: z ~ geometric(0, 1/2) unbounded   output z < x - 3
         drawn = f"draw it `clamped {low}..{high}` in place of `unbounded`{_OTHER_POLICIES}"
         if self.is_everywhere and self.is_shown:
             bounded = f"`bounded := clamp({self.name}, {low}, {high})`"
-            return f"put {bounded} right after its draw, and `bounded` in its place from there on"
+            return f"put {bounded} right after its draw, and read `bounded` from there on"
         if self.is_shown:
             return drawn
         if self.is_everywhere or self.moved is not None:

@@ -38,6 +38,8 @@ from dpcheck.source import SourceText, Span
 
 MOST_SLIPS = 200
 """Mistakes after which no more slips are looked for: nobody reads more."""
+MOST_READ = 50
+"""Places at which one reserved word gets another name."""
 LONG_LINE = 500
 """Slips shown at once, and tokens of a line beyond which nobody wrote it: a hostile text costs a
 pass over it for each slip, and no more."""
@@ -206,6 +208,7 @@ class _Reader:
         self.line_firsts = firsts
         self.partners, self.blocks = _brackets_of(tokens)
         self.part_ends = self._part_ends()
+        self.renamed: set[int] = set()  # reserved words, each looked for once in a mechanism
         self.item_starts = [
             token.start
             for i, token in enumerate(tokens)
@@ -337,7 +340,7 @@ def _returns_on_a_line(r: _Reader, i: int) -> bool:
 def _reserved_word(r: _Reader, i: int) -> Slip | None:
     """`state := 1` needs another name, which stands for it wherever it is read in the mechanism."""
     home = r.blocks[i]
-    if home is None or not r.begins_element(i) or not _is_assigned(r, i):
+    if home is None or not r.begins_element(i) or not _is_assigned(r, i) or i in r.renamed:
         return None
     while (outer := r.blocks[home]) is not None:
         home = outer
@@ -347,8 +350,9 @@ def _reserved_word(r: _Reader, i: int) -> Slip | None:
         for k in alike
         if (_is_assigned(r, k) if r.begins_element(k) else not r.ends_operand(k - 1))
     ]
+    r.renamed.update(names)
     mistake = syntax.KeywordAsName(r.span(i, i), r.text(i), RESERVED, False, False)
-    return Slip(mistake, tuple(r.put(k, f"{r.text(i)}_") for k in names))
+    return Slip(mistake, tuple(r.put(k, f"{r.text(i)}_") for k in names[:MOST_READ]))
 
 
 def _is_assigned(r: _Reader, i: int) -> bool:
