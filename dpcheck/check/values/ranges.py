@@ -9,13 +9,13 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from re import compile as pattern
 
-from flint import fmpz
-
 from dpcheck.check.values.verdicts import Ending, OutputSequence
 
 _INTEGER = pattern(r"-?\d+")
 _BEYOND = pattern(r"([<>]) (-?\d+)")
 _CELL = pattern(r"in (-?\d+)\.\.(-?\d+)")
+_READ_AT_ONCE = 4_000
+"""Digits of integers that Python reads itself: up to 4,300."""
 _MANY = 8
 """Of more outputs numbers in a row are told at once, with bounds or without."""
 
@@ -71,7 +71,11 @@ def are_all_beyond(outputs: Sequence[str]) -> bool:
 
 
 def _integer(digits: str) -> int:
-    """Return an integer of any length; Python reads none of more than 4300 digits."""
+    """Return an integer of any length; Python reads none of more than 4,300 digits."""
+    if len(digits) <= _READ_AT_ONCE:
+        return int(digits)
+    from flint import fmpz  # which takes longer to be imported than most events to be drawn
+
     return int(fmpz(digits))
 
 
