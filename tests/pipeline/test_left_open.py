@@ -162,6 +162,13 @@ def test_what_is_advised_can_be_written_instead(text, advised, monkeypatch):
         assert "undecided" not in verdicts(check_text(written[other]))
 
 
+def test_a_value_is_told_by_bounds_where_longer_windows_take_long(monkeypatch):
+    monkeypatch.setattr("dpcheck.pipeline.claims.everywhere.NEARER_SECONDS", 0)
+    (found,) = check_text(f"{STOPS}compute m: epsilon")["results"]
+    low, high = map(float, found["value"]["enclosure"])
+    assert 0 <= low < 1 < 2.77 < high < 2.79
+
+
 def test_a_comparison_without_an_answer_is_shown():
     target = mechanism(KEEPS)
     found = obstacle_of(aligned(arena(target, differences(target), Limits()), Limits()))

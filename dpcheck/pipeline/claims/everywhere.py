@@ -124,6 +124,9 @@ MOST_REPEATED = 2
 REPEATED_SECONDS = 5.0
 """So long an endless window may take; those of noise that is drawn anew take a second."""
 
+NEARER_SECONDS = 20.0
+"""After so long bounds of a value are told; a round more halves what is left in twice the time."""
+
 
 Result = TypeVar("Result")
 
@@ -475,11 +478,13 @@ class _Search:
 
         A value lies between the bounds that are known then, wherever the search ends.
         """
-        is_known = self.most is not None
+        is_known, enough = self.most is not None, process_time() + NEARER_SECONDS
         try:
             for found in windows:
                 is_known = True
                 yield found
+                if process_time() > enough:
+                    return
         except LimitReached as limit:
             if not is_known or limit.limit.kind not in ("time", "run time", "states"):
                 raise
