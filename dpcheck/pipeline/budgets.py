@@ -15,7 +15,7 @@ from dpcheck.exact.reading import compare_texts
 from dpcheck.exact.roots import joined
 from dpcheck.logic.claims import ForAll, PrivacyClaim
 from dpcheck.parse import parse_model
-from dpcheck.pipeline.claims.everywhere import where_false
+from dpcheck.pipeline.claims.proofs import where_false
 from dpcheck.resolve import resolve_model
 from dpcheck.source import SourceText
 

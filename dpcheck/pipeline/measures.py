@@ -72,7 +72,7 @@ def measured(
 
 def _proved(mechanism: Mechanism, limits: RunLimits) -> dict[str, Amount | None]:
     """Return what an alignment proves of ε, nothing where none does."""
-    from dpcheck.pipeline.claims.everywhere import proved_bound
+    from dpcheck.pipeline.claims.proofs import proved_bound
 
     try:
         most = proved_bound(mechanism, limits.of_a_claim())

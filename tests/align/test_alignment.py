@@ -794,7 +794,7 @@ mechanism m {
 
 def test_a_program_that_counts_without_end_is_told_from_one_that_leaks(monkeypatch):
     monkeypatch.setattr("dpcheck.align.arena.MAX_STATES", 200)
-    monkeypatch.setattr("dpcheck.pipeline.claims.everywhere.MAX_INPUTS", 3)
+    monkeypatch.setattr("dpcheck.pipeline.claims.window_sizes.MAX_INPUTS", 3)
     counting, leaking = "output z > 0 if n = 10^9 { stop } n := n + 1", "output z > 0"
     texts = [in_rounds(body, "n := 0") for body in (counting, leaking)]
     found = [check_text(text.replace("dp(ln 2)", "dp(50)")) for text in texts]

@@ -130,7 +130,7 @@ def test_what_is_known_is_told_of_long_work_and_gives_it_no_more_time(tmp_path, 
     ],
 )
 def test_what_keeps_a_program_without_a_bound_is_told(text, why, monkeypatch):
-    monkeypatch.setattr("dpcheck.pipeline.claims.everywhere.MAX_ROUNDS", 2)
+    monkeypatch.setattr("dpcheck.pipeline.claims.window_sizes.MAX_ROUNDS", 2)
     found = reason(f"{text}check m: dp(1000)")
     assert found["progress"].endswith(why)
     assert found["progress"].startswith("it is at least ln(")
@@ -141,7 +141,7 @@ def test_what_keeps_a_program_without_a_bound_is_told(text, why, monkeypatch):
     [(GOES_ON, 3), (STOPS, 4), (COUNTS, 4), (TWICE, 4)],
 )
 def test_what_is_advised_can_be_written_instead(text, advised, monkeypatch):
-    monkeypatch.setattr("dpcheck.pipeline.claims.everywhere.MAX_ROUNDS", 2)
+    monkeypatch.setattr("dpcheck.pipeline.claims.window_sizes.MAX_ROUNDS", 2)
     claim = "check m: dp(ln 9)" if text == STOPS else "check m: dp(1000)"
     told = re.findall("`([^`]*)`", reason(f"{text}{claim}")["option"])
     assert len(told) == advised

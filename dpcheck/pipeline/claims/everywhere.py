@@ -8,17 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import cache, partial
-from math import prod
 from operator import and_
 from time import process_time
 from typing import NamedTuple, TypeVar, cast
 
-from dpcheck.align.arena import arena, n_combinations
-from dpcheck.align.bound import Alignment, aligned
-from dpcheck.align.neighbors import Unreadable, differences
-from dpcheck.align.obstacles import obstacle_of
-from dpcheck.align.prices import bound_of, rates_of
-from dpcheck.align.windows import Row, Size, forgets_noise, longer, round_of, window
+from dpcheck.align.neighbors import Unreadable
+from dpcheck.align.windows import Row, Size, longer, round_of, window
 from dpcheck.check.all_values.decide import closed_ends, violated_within, with_ends
 from dpcheck.check.all_values.piecewise import of_one_value, value_of_pieces
 from dpcheck.check.quantities.privacy import false_comparison
@@ -48,27 +43,22 @@ from dpcheck.exact import (
     Budget,
     Epsilon,
     LogOf,
-    Number,
     Param,
     compare_epsilon,
     divide,
     exact_text,
     growth_of,
     log,
-    subtract,
 )
-from dpcheck.exact.line import Line, line_of
-from dpcheck.exact.roots import Region, complement, everywhere, joined
+from dpcheck.exact.line import line_of
+from dpcheck.exact.roots import complement, joined
 from dpcheck.explore import MistakesFound
-from dpcheck.explore.values.mistakes import spoken
 from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic import claims
 from dpcheck.model.program import Mechanism
-from dpcheck.model.surface_text import one_line
 from dpcheck.model.values import Value as Chosen
-from dpcheck.model.values import value_text
 from dpcheck.pipeline.claims.explorations import Explorations
-from dpcheck.pipeline.claims.left_open import advice, amount_of, obstacle_text
+from dpcheck.pipeline.claims.left_open import advice, amount_of
 from dpcheck.pipeline.claims.outcomes import (
     Ready,
     asked_at,
@@ -76,39 +66,16 @@ from dpcheck.pipeline.claims.outcomes import (
     outcome_of,
     without_kinds,
 )
+from dpcheck.pipeline.claims.proofs import proof_of, where_false
+from dpcheck.pipeline.claims.window_sizes import (
+    may_be_longer,
+    size_text,
+    sizes_to_try,
+    smallest_size,
+)
 from dpcheck.privacy.enclosed import Enclosed
 from dpcheck.records import replace
 from dpcheck.resolve import Resolved, ResolvedCheck
-
-MAX_INPUTS = 750
-"""Windows have at most so many inputs: above-threshold with 729 takes a second."""
-
-MAX_INPUTS_OF_STREAMS = 250
-"""The same for windows of streams that have all inputs, four rounds on -1..1, seven on 0..1."""
-
-MAX_COSTLY_INPUTS = 32
-"""The same with a parameter, or an analyst who adapts, where a window costs ten times as much."""
-
-WIDTHS = ((0, 0), (0, 1), (-1, 1), (-2, 2), (-4, 4))
-"""The integers of windows, from the first to the last."""
-
-MAX_ROUNDS_FOR_ALL = 10
-"""The same for all values of a parameter: 1.2 s, where each further round doubles that."""
-
-MAX_ROUNDS = 20
-"""Bounds the rounds of a stream that are tried to refute a claim."""
-
-MAX_SEQUENCES = 512
-"""Windows with more sequences of outputs are not made longer: nine rounds of two answers."""
-
-MAX_SEQUENCES_FOR_ALL = 128
-"""The same for all values of a parameter, where seven rounds take five seconds."""
-
-MAX_STATES_GOING_ON = 25_000
-"""Nor are those with more states: where every round keeps noise nine have more, after 20 s."""
-
-MAX_COMBINATIONS = 3**6
-"""In so many ways inputs differ together where each is told apart: 3^8 take ten seconds."""
 
 FEW_STATES = 2_000
 """So many states a window may have that is looked at for mistakes only: the claim is proved."""
@@ -117,9 +84,6 @@ NOTHING = Coverage(0, 0)
 
 UNSEEN = Outcome(Undecided(Limit("size", unit="no ratio grows without end")), NOTHING)
 """What an endless window says that does not show an infinite ε."""
-
-MOST_REPEATED = 2
-"""So many rounds come again in endless windows: two are enough for pairs of answers that differ."""
 
 REPEATED_SECONDS = 5.0
 """So long an endless window may take; those of noise that is drawn anew take a second."""
@@ -227,8 +191,7 @@ def _at_single(
     assert value is not None, "one is asked"
     outcome, shown = yield from outcomes_everywhere(asked_at(check, value), limits)
     assert isinstance(check.target, Mechanism), "only mechanisms have inputs"
-    for smallest in _sizes(check.target, MAX_COSTLY_INPUTS)[:1]:
-        _on_window(check, limits, smallest, check.claim)
+    _on_window(check, limits, smallest_size(check.target), check.claim)
     return of_one_value(outcome, value, for_all), shown
 
 
@@ -265,7 +228,7 @@ class _Search:
         assert isinstance(mechanism, Mechanism), "only mechanisms have inputs"
         self.mechanism, self.for_all, self.target = mechanism, for_all, check.target_text
         self.decide, self.at_value, self.limits = decide, at_value, limits
-        self.proof = _proof(mechanism, limits)
+        self.proof = proof_of(mechanism, limits)
         self.most, self.beside = self.proof.most, self.proof.beside
         self.low: Epsilon | None = Budget.of(0)
         self.is_stream = round_of(mechanism) is not None
@@ -442,7 +405,7 @@ class _Search:
                 break  # no window shows more
             if best is None or is_larger:
                 best = seen.outcome.all_values
-                shown = Beside(f"{_size_text(seen.size, self.mechanism)} at least")
+                shown = Beside(f"{size_text(seen.size, self.mechanism)} at least")
         if best is None:
             return self.undecided()
         pieces = tuple(_piece_below(piece, self.most, for_all) for piece in best.pieces)
@@ -457,13 +420,8 @@ class _Search:
 
         Small ones come first, then those where the neighbors that lose most go on.
         """
-        most = MAX_INPUTS_OF_STREAMS if self.is_stream else MAX_INPUTS
-        is_costly = self.for_all is not None or self.mechanism.has_queries
-        most = MAX_COSTLY_INPUTS if is_costly else most
-        last, sizes = None, _sizes(self.mechanism, most)
-        if self.for_all is not None:  # what has no bound fails for all values, not for some
-            sizes.sort(key=lambda size: not size.is_endless)
-        for size in sizes:
+        last, is_for_all = None, self.for_all is not None
+        for size in sizes_to_try(self.mechanism, is_for_all=is_for_all):
             if size.is_endless and self.most is not None:
                 continue  # ε is finite
             seen = self.decided(size, claim)
@@ -491,12 +449,10 @@ class _Search:
 
     def may_go_on(self, seen: Seen) -> bool:
         """Return whether windows longer than one are looked at, that has its neighbors."""
-        n_rounds, n_sequences = seen.size.n_rounds, seen.outcome.coverage.n_sequences
-        enough = MAX_SEQUENCES if self.for_all is None else MAX_SEQUENCES_FOR_ALL
-        is_small = n_sequences is not None and n_sequences <= enough
-        is_small = is_small and seen.n_states <= MAX_STATES_GOING_ON
-        most = MAX_ROUNDS if self.for_all is None else MAX_ROUNDS_FOR_ALL
-        return self.is_stream and n_rounds < most and is_small and not seen.size.is_endless
+        n_sequences, is_for_all = seen.outcome.coverage.n_sequences, self.for_all is not None
+        return self.is_stream and may_be_longer(
+            seen.size, n_sequences, seen.n_states, is_for_all=is_for_all
+        )
 
     def loses_more(self, seen: Seen) -> bool:
         """Keep the ε of a window if it is the largest so far, at the stand-in of a parameter.
@@ -513,7 +469,7 @@ class _Search:
             raise AssertionError("an alignment and a window contradict each other")
         if _sign(lost, self.low) <= 0:
             return False
-        self.low, self.shown = lost, self.at + _size_text(seen.size, self.mechanism)
+        self.low, self.shown = lost, self.at + size_text(seen.size, self.mechanism)
         self.worst = worst
         return True
 
@@ -551,117 +507,7 @@ class _Search:
         return Outcome(Undecided(limit, Phrase.of(*parts)), NOTHING, beside=self.beside)
 
 
-class _Proof(NamedTuple):
-    """The bound of the cheapest alignment, and what it moves; or why there is no bound.
-
-    `weights` are those of all units that draws have, with a parameter.
-    """
-
-    most: Budget | None
-    beside: tuple[Beside, ...] = ()
-    unbounded: str = ""
-    weights: tuple[Number, ...] = ()
-
-
-def proved_bound(mechanism: Mechanism, limits: Limits) -> Budget | None:
-    """Return what alignments prove of ε for all inputs and rounds, None where none bounds it.
-
-    Raises `LimitReached` where that is not known.
-    """
-    try:
-        return _best_proof(mechanism, limits).most
-    except Unreadable:
-        return None
-
-
-def _proof(mechanism: Mechanism, limits: Limits) -> _Proof:
-    """Return what alignments prove, or which limit was reached."""
-    try:
-        return _best_proof(mechanism, limits)
-    except LimitReached as limit:
-        return _Proof(None, unbounded=f"no bound was found: {limit.limit.text}")
-
-
-def _best_proof(mechanism: Mechanism, limits: Limits) -> _Proof:
-    """Return what alignments prove."""
-    cases = differences(mechanism)
-    are_many = n_combinations(mechanism, cases) > MAX_COMBINATIONS
-    for is_settled in (False, True) if are_many else (True,):
-        alignment = aligned(arena(mechanism, cases, limits, is_settled=is_settled), limits)
-        bound = bound_of(alignment, rates_of(alignment.arena.ratios))
-        if bound is not None:
-            break
-    else:
-        why = "no way to move the noise that is tried bounds it"
-        if alignment.cost is None:
-            why = ": ".join(filter(None, (why, obstacle_text(obstacle_of(alignment)))))
-        return _Proof(None, unbounded=why)
-    most = Beside("at most", amount_of(bound))
-    weights = tuple(alignment.arena.drawing.table.weights.by_unit.values())
-    return _Proof(bound, (most, *map(Beside, _shifts(alignment))), "", weights)
-
-
-def _shifts(alignment: Alignment) -> Iterator[str]:
-    """Yield by how much the noise of variables is moved, and where that depends."""
-    found: dict[str, dict[str, list[int]]] = {}
-    for step in alignment.steps():
-        is_of_outcome = step.outcome in ("true", "false")
-        where = f" where `{one_line(step.span.text)}` is {step.outcome}" if is_of_outcome else ""
-        found.setdefault(step.name, {}).setdefault(where, []).append(step.moved)
-    alike: dict[str, list[str]] = {}
-    for name, places in found.items():
-        texts = []
-        for place, moved in sorted(places.items(), key=lambda pair: max(map(abs, pair[1]))):
-            low, high = min(moved), max(moved)
-            by = f"{high:+d}" if low == high else f"{low:+d} to {high:+d}"
-            texts.append(f"{by}{place}")
-        alike.setdefault(", ".join(texts), []).append(spoken(name))
-    for text, names in sorted(alike.items(), key=lambda pair: pair[1]):
-        yield f"noise of {', '.join(names)} {text}"
-
-
 # --- windows -------------------------------------------------------------------------------
-
-
-def _sizes(mechanism: Mechanism, most: int = MAX_INPUTS) -> list[Size]:
-    """Return the windows to look at, by their number of inputs."""
-    rounds = range(1, MAX_ROUNDS + 1) if round_of(mechanism) is not None else (1,)
-    widths = {1: WIDTHS}  # where all inputs are alike nothing is lost: it shows mistakes
-    far = max(
-        (max(-low, high) for case in differences(mechanism) for _, low, high in case.ranges),
-        default=1,
-    )
-    steps = (1,) if far <= 1 else (1, far)
-    sizes = [
-        Size(n, *ends, step) for n in rounds for ends in widths.get(n, WIDTHS[1:]) for step in steps
-    ]
-    if round_of(mechanism) is not None and forgets_noise(mechanism):
-        has_streams = any(one.is_stream for one in mechanism.inputs)
-        periods = range(1, MOST_REPEATED + 1) if has_streams else (1,)
-        sizes += [Size(n, 0, 1, step, is_endless=True) for n in periods for step in steps]
-    counts = {size: _n_inputs(mechanism, size) for size in sizes}
-    few = [
-        size for size in sizes if counts[size] <= most and (size.n_rounds == 1 or counts[size] > 1)
-    ]
-    # What a few rounds show is shown by them, not by rounds without end.
-    order = {size: (counts[size], -size.step, size.n_rounds + 5 * size.is_endless) for size in few}
-    return sorted(few, key=order.__getitem__) or sizes[:1]
-
-
-def _n_inputs(mechanism: Mechanism, size: Size) -> int:
-    integers = size.high - size.low + 1
-    return prod(
-        (integers if one.is_unbounded else one.domain.size)
-        ** (size.n_rounds if one.is_stream else len(one.cells))
-        for one in mechanism.inputs
-    )
-
-
-def _size_text(size: Size, mechanism: Mechanism) -> str:
-    outputs = "" if round_of(mechanism) is None else f"in the first {size.n_rounds} outputs, "
-    if size.is_endless:
-        outputs = "in outputs without end, "
-    return f"{outputs}on {value_text(size.integers)}"
 
 
 def _cut_off(found: Counterexample, most: int | None) -> Counterexample:
@@ -726,28 +572,6 @@ def _sign(left: Epsilon | None, right: Epsilon | None) -> int:
     if left is None or right is None:
         return (left is None) - (right is None)
     return compare_epsilon(left, right)
-
-
-def where_false(
-    low: Budget,
-    comparison: Comparison,
-    high: Budget | None,
-    for_all: claims.ForAll,
-    weights: tuple[Number, ...],
-) -> tuple[Line, Region]:
-    """Return for which values that are asked a comparison of budgets is false; None is infinite.
-
-    With e^(high - low) = F^(1/n) that is by the sign of F - 1, decided strictly inside of the
-    interval. F is continuous, so that `<=` is true at closed ends as well where it is inside.
-    On the line all weights are rational, too.
-    """
-    growth, _ = (0, 1) if high is None else growth_of(high - low)
-    line = line_of(for_all.param, [growth, *weights], is_exponential=for_all.is_exponential)
-    signs = [sign for sign in (-1, 0, 1) if not holds(comparison, -sign)]
-    asked = for_all.asked(line)
-    if high is None:
-        return line, joined(and_, [asked, everywhere(1 in signs, line.low, line.high)])
-    return line, joined(and_, [asked, line.where(subtract(growth, 1), signs)])
 
 
 def _piece_below(piece: Piece, most: Budget | None, for_all: claims.ForAll) -> Piece:
