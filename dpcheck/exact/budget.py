@@ -101,12 +101,21 @@ class Budget:
         >>> (Budget.ln(3) + 0).exp(), Budget.of(0).exp()
         (3, 1)
         """
-        if any(fmpq(exponent).q != 1 for _, exponent in self.powers):
+        if not self.has_exact_power:
             raise IrrationalExponential
         factor: Number = 1
         for base, exponent in self.powers:
             factor = multiply(factor, power(base, int(fmpq(exponent).p)))
         return multiply(factor, exponential(self.offset))
+
+    @property
+    def has_exact_power(self) -> bool:
+        """Whether e^budget is a rational number times a power of e.
+
+        >>> (Budget.ln(4) / 2).has_exact_power, (Budget.ln(2) / 2).has_exact_power
+        (True, False)
+        """
+        return all(fmpq(exponent).q == 1 for _, exponent in self.powers)
 
     def ball(self, bits: int) -> arb:
         """Return an enclosure of the budget computed with `bits` bits."""

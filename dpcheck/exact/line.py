@@ -421,10 +421,13 @@ class Line:
         return ParamEnd(exact_text(value), None, decimal(value), is_open=False)
 
     def value_of(self, root: Root) -> Chosen | None:
-        """Return the value for a root in the parameter; None if it is not asked by itself."""
+        """Return the value for a root in the parameter; None if it is not asked by itself.
+
+        Exponentials have exact values there: e^(1/2 + 1/2 ln 2) is none.
+        """
         if self.is_exponential:
-            is_chosen = root.rational is not None or isinstance(root, PowerOfE)
-            return self._logarithm(root) if is_chosen else None
+            is_exact = isinstance(root, PowerOfE) and root.exponent.has_exact_power
+            return self._logarithm(root) if is_exact or root.rational is not None else None
         return None if root.rational is None else simplest([root.rational])
 
     def _exponent_between(self, first: Root | None, last: Root | None) -> fmpq:

@@ -249,8 +249,11 @@ def values_text(answer: Answer) -> str:
         return ""
     if not known.fails_for:
         return asked_text(answer)
-    at = f"where {' and '.join(roots(known))}" if known.sample is None else f"at {known.sample}"
-    return f" for {_values_that_fail(known)}, {at}"
+    failing = f" for {_values_that_fail(known)}"
+    if known.sample is not None:
+        return f"{failing}, at {known.sample}"
+    ends = " and ".join(roots(known))
+    return f"{failing}, where {ends}" if ends else failing
 
 
 def asked_text(answer: Answer) -> str:

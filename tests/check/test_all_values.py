@@ -972,3 +972,40 @@ def interval_text(interval):
         return f"{{{low}}}"
     first, last = interval["open"]
     return f"{'(' if first else '['}{low}, {high}{')' if last else ']'}"
+
+
+AT_A_ROOT = """
+param eps > 0
+mechanism m {
+  input x in 0..2
+  adjacent abs(x - x') = 1
+  y ~ geometric(x, exp(-eps/2)) clamped 0..2
+  output y
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("at", "least"),  # delta(0) is (t - 1)/(t + 1), where t = e^(eps/2)
+    [("ln 2", "0.1715728"), ("1 + ln 2", "0.399695"), ("ln 4", "0.3333333")],
+)
+def test_one_value_may_be_asked_at_which_weights_are_roots(at, least):
+    """exp(-eps/2) has no exact value at ln 2: claims for all values of a part have it."""
+    head = f"m for eps in [{at}, {at}]:"
+    claims = ["dp(eps/2)", f"delta(0) >= {least}", "dp(eps/3)", f"delta(0) >= {least}9"]
+    asked = "\n".join([*(f"check {head} {claim}" for claim in claims), f"refute {head} dp(0)"])
+    *found, refuted = check_text(AT_A_ROOT + asked)["results"]
+    assert [each["verdict"] for each in found] == ["holds", "holds", "violated", "violated"]
+    assert refuted["ok"]
+
+
+def test_what_is_asked_of_single_values_alone_wants_weights_that_have_a_value():
+    text = AT_A_ROOT + "check m for eps in [ln 2, ln 2]: renyi(2) <= 1"
+    (code,) = error_codes(check_text(text))
+    assert code == "DP209"
+
+
+def test_a_refutation_without_a_rational_value_names_its_only_one(tmp_path):
+    place = tmp_path / "m.dpm"
+    place.write_text(f"{AT_A_ROOT}refute m for eps in [ln 2, ln 2]: dp(eps/3)", "utf-8")
+    assert "violated, as claimed for eps in {ln(2)}, all asked\n" in called("check", place).stdout

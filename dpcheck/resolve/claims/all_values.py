@@ -73,10 +73,11 @@ def quantified(
     known = None if _is_hidden(question, params, scope) else _for_all(question, values[0], scope)
     if known is None:
         return WRONG
-    if known.single is not None and len(params) == 1:
+    what = _undecided_for_all(claim, at, arrangement, targets)
+    is_one = known.single is not None and len(params) == 1
+    if is_one and (what is not None or _has_values_at(known.single, known, values)):
         return Quantified(known)
     known = replace(known, single=None, at_logarithms=any(map(_has_no_monomial, values)))
-    what = _undecided_for_all(claim, at, arrangement, targets)
     if what is not None:
         chosen = known.param.name, _one_asked(known)
         scope.report(NotForAllValues(question.claim.span, what, *chosen, _instead_of(claim)))
@@ -118,6 +119,23 @@ def _one_asked(known: claims.ForAll) -> str:
     line = line_of(param, [], is_exponential=known.is_exponential)
     value = line.simplest(known.asked(line), at_logarithms=False)
     return value_text(param.simplest if value is None else value)
+
+
+def _has_values_at(
+    single: Chosen | None, known: claims.ForAll, values: Sequence[ParamValue]
+) -> bool:
+    """Return whether all numbers are such that the language has where one value is asked.
+
+    exp(-eps/2) is none at eps = ln 2: it is asked for all values of a part, of which it is the only
+    one.
+    """
+    from dpcheck.exact.line import line_of
+
+    if not isinstance(single, exact.Budget):
+        return True
+    numbers = [value.value for value in values if isinstance(value, exact.ParamNumber)]
+    line = line_of(known.param, numbers, is_exponential=known.is_exponential)
+    return (single * line.unit).has_exact_power
 
 
 def _has_no_monomial(value: ParamValue) -> bool:
