@@ -32,7 +32,7 @@ from dpcheck.exact.roots import (
     where_sign,
     without,
 )
-from dpcheck.exact.text import decimal, exact_text
+from dpcheck.exact.text import decimal, exact_text, multiple_text
 from dpcheck.intervals import ParamEnd, ParamInterval
 from dpcheck.records import dataclass, replace
 
@@ -282,7 +282,7 @@ class Line:
         name = self.param.name
         if not self.is_exponential:
             return name if k == 1 else f"{name}^{k}"
-        return f"exp({_multiple_text(self.unit * k, name)})"
+        return f"exp({multiple_text(self.unit * k, name)})"
 
     def function(self, above: fmpz_poly, below: fmpz_poly) -> tuple[fmpz_poly, fmpz_poly]:
         """Return coprime polynomials in the parameter, or exp(unit·eps), with the same quotient."""
@@ -342,7 +342,7 @@ class Line:
             return "0"
         degree = max(n.degree(), 0)  # at a root of the modulus it may be 0
         if self.is_exponential and d.is_one() and n == fmpz_poly([0, 1]) ** degree:
-            return _multiple_text(self.unit * degree, self.param.name)
+            return multiple_text(self.unit * degree, self.param.name)
         return f"ln({self.fraction_text(above, below)})"
 
     # --- one value ---------------------------------------------------------------------------
@@ -519,12 +519,6 @@ def _at_cut(param: Param, unit: fmpq, cut: Cut) -> Root:
         value = add(multiply(value, param.stand_in), int(coefficient))
     found = line.where(value, (0,)).ends
     return next(t for t in found if line.of_param(t).compare(cut.root) == 0)
-
-
-def _multiple_text(factor: fmpq, name: str) -> str:
-    """Return a multiple of a parameter as the language writes it: 3*eps/2."""
-    above = {1: name, -1: f"-{name}"}.get(int(factor.p), f"{factor.p}*{name}")
-    return above if factor.q == 1 else f"{above}/{factor.q}"
 
 
 def primitive(polynomial: fmpz_poly) -> fmpz_poly:

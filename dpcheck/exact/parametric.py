@@ -21,7 +21,7 @@ from dpcheck.exact.number import (
     subtract,
 )
 from dpcheck.exact.param import Param
-from dpcheck.exact.text import exact_text
+from dpcheck.exact.text import exact_text, multiple_text
 from dpcheck.records import dataclass, replace
 
 ONE, ZERO = fmpq(1), fmpq(0)
@@ -372,6 +372,4 @@ def param_text(value: ParamNumber | ParamBudget) -> str:
     monomial = shown.monomial()
     if value.is_exponential and monomial is not None and monomial[0] == 1:
         inside, exponent = value.param.name, exponent * monomial[1] / value.param.exponent
-    if exponent == 1:
-        return inside
-    return f"-{inside}" if exponent == -1 else f"{exponent.str()}*{inside}"
+    return multiple_text(fmpq(exponent), inside)

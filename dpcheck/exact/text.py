@@ -276,3 +276,13 @@ def enclosure(value: Value, digits: int = DIGITS) -> tuple[Rational, Rational]:
             with ctx.workprec(bits):
                 return around.lower().fmpq(), around.upper().fmpq()
     raise AssertionError("precisions are unbounded")
+
+
+def multiple_text(factor: fmpq, name: str) -> str:
+    """Return a rational multiple as the language writes it.
+
+    >>> multiple_text(fmpq(-3, 2), "eps"), multiple_text(fmpq(1), "ln(alpha)")
+    ('-3*eps/2', 'ln(alpha)')
+    """
+    above = {1: name, -1: f"-{name}"}.get(int(factor.p), f"{factor.p}*{name}")
+    return above if factor.q == 1 else f"{above}/{factor.q}"

@@ -461,7 +461,7 @@ def test_what_is_proved_for_all_values_is_told_when_the_time_is_over(monkeypatch
     text = ANSWERS_THAT_GO_ON.replace("noisy_t\n", "noisy_t stop\n")
     [found] = check_text(f"{text}check m for eps in (0, ln 2): dp(6/25 * eps)")["results"]
     assert found["verdict"] == "undecided"
-    assert "at most 1/4*eps" in found["reason"]["progress"]
+    assert "at most eps/4" in found["reason"]["progress"]
 
 
 DECIDED = _Search.decided

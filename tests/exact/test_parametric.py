@@ -50,14 +50,14 @@ decay = exponential_of(combined("*", -1, eps))
         (combined("*", decay, decay), "1/exp(2*eps)"),
         (logarithm_of(alpha), "ln(alpha)"),
         (combined("*", -1, logarithm_of(alpha)), "-ln(alpha)"),
-        (combined("/", logarithm_of(alpha), 2), "1/2*ln(alpha)"),
+        (combined("/", logarithm_of(alpha), 2), "ln(alpha)/2"),
         (as_budget(eps), "eps"),
-        (combined("*", fmpq(3, 2), as_budget(eps)), "3/2*eps"),
+        (combined("*", fmpq(3, 2), as_budget(eps)), "3*eps/2"),
         (combined("-", 0, as_budget(eps)), "-eps"),
         (logarithm(ALPHA.stand_in, fmpq(2), ALPHA, False), "2*ln(alpha)"),
         (logarithm_of(combined("/", 1, combined("*", decay, decay))), "2*eps"),
         (logarithm_of(combined("*", 2, decay)), "ln(2/exp(eps))"),
-        (logarithm_of(combined("+", 1, decay)) / 3, "1/3*ln((exp(eps) + 1)/exp(eps))"),
+        (logarithm_of(combined("+", 1, decay)) / 3, "ln((exp(eps) + 1)/exp(eps))/3"),
     ],
 )
 def test_texts_are_expressions_of_the_language(value, text):
