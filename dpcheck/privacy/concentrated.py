@@ -18,10 +18,11 @@ max L/(1 + s) below the best value so far are out of the question, so the search
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import reduce
+from functools import cache, reduce
 from itertools import pairwise
+from math import factorial
 
-from flint import arb, arb_series, ctx, fmpq
+from flint import arb, arb_mat, arb_series, ctx, fmpq
 
 from dpcheck.exact import Budget, Rational
 from dpcheck.privacy.enclosed import Enclosed, ball_of
@@ -33,6 +34,8 @@ _ROUNDS = 4000
 """Bounds how often an interval that may hold the maximum is halved."""
 _ORDER = 14
 """Terms of Taylor's formula: an enclosure of width w errs by w to this power."""
+_LENGTH = _ORDER + 3
+"""So many coefficients of K are computed: those of f' and of what is left are made of them."""
 _FURTHER = (64, 160)
 """Where several pairs are as large as each other to 20 bits, so many bits tell more."""
 _FLAT = 12
@@ -79,10 +82,12 @@ def zcdp(directed: Sequence[LossDistribution]) -> Concentrated | None:
         if exact is not None:
             return exact
 
-    def enclosure(bits: int) -> arb:
-        return _supremum(directed, bits, open_)[0].value
+    @cache
+    def enclosed(words: int) -> arb:
+        return _supremum(directed, 32 * words, open_)[0].value
 
-    return Concentrated(Enclosed(enclosure), (1 + found.low, 1 + found.high), found.index)
+    orders = 1 + found.low, 1 + found.high
+    return Concentrated(Enclosed(lambda bits: enclosed(bits // 32 + 1)), orders, found.index)
 
 
 def _greatest_at_one(
@@ -199,6 +204,9 @@ class _Functions:
     def __init__(self, losses: Sequence[Loss], bits: int) -> None:
         self.terms = [(ball_of(loss.p, bits), ball_of(loss.ratio, bits).log()) for loss in losses]
         self.largest = reduce(arb.max, (loss for _, loss in self.terms))
+        self.loss_powers = arb_mat(
+            [[loss**k / factorial(k) for _, loss in self.terms] for k in range(_LENGTH)]
+        )
 
     def interval(self, low: fmpq, high: fmpq, index: int) -> _Interval:
         """Return an interval with an enclosure of max f on it; one end alone if f is monotone."""
@@ -252,26 +260,19 @@ class _Functions:
         For an interval that contains 0, coefficient k of h is coefficient k + 1 of K somewhere
         in [0, s], by h(s) = ∫ K'(u s) du over u in [0, 1]; `up_to` is that.
         """
-        length = _ORDER + 3
-        before, ctx.cap = ctx.cap, length
+        before, ctx.cap = ctx.cap, _LENGTH
         try:
             if s > 0:
-                h = self._cumulants(s, length) / arb_series([s, 1], length)
+                h = self._cumulants(s) / arb_series([s, 1], _LENGTH)
             else:
                 assert up_to is not None, "only intervals contain 0"
-                h = arb_series(list(self._cumulants(up_to, length))[1:], length - 1)
-            coefficients = list(h / arb_series([s + 1, 1], length))
+                h = arb_series(list(self._cumulants(up_to))[1:], _LENGTH - 1)
+            coefficients = list(h / arb_series([s + 1, 1], _LENGTH))
         finally:
             ctx.cap = before
-        return coefficients + [arb(0)] * (length - len(coefficients))
+        return coefficients + [arb(0)] * (_LENGTH - len(coefficients))
 
-    def _cumulants(self, s: arb, length: int) -> arb_series:
+    def _cumulants(self, s: arb) -> arb_series:
         """Return the Taylor series of K at s."""
-        powers = [p * (s * loss).exp() for p, loss in self.terms]
-        sums = []
-        for k in range(length):
-            sums.append(sum(powers, arb(0)))
-            powers = [
-                power * loss / (k + 1) for power, (_, loss) in zip(powers, self.terms, strict=True)
-            ]
-        return arb_series(sums, length).log()
+        masses = arb_mat([[p * (s * loss).exp()] for p, loss in self.terms])
+        return arb_series((self.loss_powers * masses).entries(), _LENGTH).log()
