@@ -118,6 +118,115 @@ def test_random_programs_that_count_are_those_with_for_and_with_clamped_noise(se
     assert isclose(Fraction(found["decimal"]), Fraction(near["decimal"]), abs_tol=1e-6)
 
 
+DRAWN = {
+    "for": "for i in 1..n { ROUND }",
+    "repeat": "i := 1  repeat n { ROUND  i := i + 1 }",
+    "while": "i := 1  while i <= n { ROUND  i := i + 1 }",
+    "a cell": "i := 1  var c[1..2] := 0  while c[2] < n { ROUND  c[2] := c[2] + 1  i := i + 1 }",
+    "two cells": "j := 1  var c[1..2] := 0  while c[1] + c[2] < n"
+    " { i := 1 + c[1] + c[2]  ROUND  c[j] := c[j] + 1  j := 3 - j }",
+    "a component": "s := (1, false)  while s[1] <= n { i := s[1]  ROUND  s := (i + 1, y > t) }",
+    "drawn again": "i := 1  while i <= n { ROUND  i := i + 1  n ~ uniform({n}) }",
+    "a coin beside it": "i := 1  go := true  while go & i <= n"
+    " { ROUND  go ~ bernoulli(if i = 1 then 1 else 2/3)  i := i + 1 }",
+}
+COINS = "go := true  for i in 1..LAST { if go { ROUND  go ~ bernoulli(if i = 1 then 1 else 2/3) } }"
+SUPPORTS = {
+    "{1: 1/3, 2: 2/3}": (1, 2),
+    "uniform(1..2)": (1, 2),
+    "{2 * i + 1: 1/2 for i in 0..1}": (1, 3),
+    "geometric(k, 1/2) clamped 1..3": (1, 2, 3),
+    "binomial(3, 1/4)": (0, 1, 2, 3),
+}
+ROUND = {
+    "shows": "y ~ geometric(q[i - 1], 1/2) unbounded  output if y > t then yes else no",
+    "stops": "y ~ geometric(q[i - 1], 1/2) unbounded  if y > t { output yes  stop }  output no",
+}
+
+
+def drawn(loop, support, shows):
+    """Return a program that draws how many rounds it has."""
+    claims = FOR[FOR.index("compute") :]
+    return f"""
+mechanism m {{
+  input q[0..2] in 0..1
+  public k in 1..2
+  adjacent linf(q, q') <= 1
+  t ~ geometric(0, 1/2) unbounded
+  y := 0  n ~ {support}
+  {loop.replace("ROUND", ROUND[shows])}
+}}
+{claims}"""
+
+
+def unrolled(loop, values):
+    """Return the loops of each number of rounds."""
+    parts = (f"if n = {n} {{ {loop.replace('LAST', str(n))} }}" for n in values)
+    return " else ".join(parts)
+
+
+@pytest.mark.parametrize(
+    ("name", "support", "shows"),
+    [
+        *((name, "{1: 1/3, 2: 2/3}", "shows") for name in DRAWN),
+        *(("while", support, "stops") for support in SUPPORTS),
+    ],
+)
+def test_a_number_of_rounds_that_is_drawn_is_each_of_its_values(name, support, shows):
+    known = COINS if name == "a coin beside it" else "for i in 1..LAST { ROUND }"
+    wanted = answers(drawn(unrolled(known, SUPPORTS[support]), support, shows))
+    found = answers(drawn(DRAWN[name], support, shows))
+    assert found == wanted
+    assert not any("enclosure" in (each["value"] or ()) for each in found)
+
+
+class WriterOfDrawn(Writer):
+    """Writes the same programs with as many rounds as are drawn."""
+
+    def __init__(self, seed, support):
+        super().__init__(seed)
+        self.support = support
+
+    def program(self, policy):
+        text = super().program(policy)
+        head = text[text.index("  for i in 1..") :].partition("{")[0]
+        body, _, rest = text.partition(head)
+        shows, end, claim = rest.partition(" }\n}\n")
+        n = int(head.strip()[-1])
+        return (
+            f"{body}  m ~ {self.support.format(n=n)}  i := 1"
+            f"  while i <= m {shows}  i := i + 1{end}{claim}"
+        )
+
+
+class WriterOfUnrolled(WriterOfDrawn):
+    """Writes those with a loop for each number of rounds."""
+
+    def program(self, policy):
+        text = Writer.program(self, policy)
+        start = text.index("  for i in 1..")
+        n = int(text[start:].partition("{")[0].strip()[-1])
+        loop, _, claim = text[start:].partition(" }\n}\n")
+        parts = (
+            f"if m = {k} {{ {loop.replace(f'1..{n}', f'1..{k}')} }} }}" for k in range(1, n + 1)
+        )
+        return (
+            f"{text[:start]}  m ~ {self.support.format(n=n)}  {' else '.join(parts)}\n}}\n{claim}"
+        )
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 5, 8, 11, 198])
+def test_random_programs_of_drawn_rounds_are_those_unrolled_and_with_clamped_noise(seed):
+    supports = ("uniform(1..{n})", "geometric(1, 1/3) clamped 1..{n}")
+    support = supports[seed % 2]
+    (found,) = values(WriterOfDrawn(seed, support).program("unbounded"))
+    (wanted,) = values(WriterOfUnrolled(seed, support).program("unbounded"))
+    (near,) = values(WriterOfDrawn(seed, support).program(f"clamped -{WIDTH}..{WIDTH}"))
+    assert found == wanted
+    assert "exact" in found
+    assert isclose(Fraction(found["decimal"]), Fraction(near["decimal"]), abs_tol=1e-6)
+
+
 def test_a_loop_that_counts_how_far_it_moves_a_number_tells_what_a_for_does():
     """1/3 * 2^-7 of all runs have a t from 8 on, for which v is below with 2/3 at least."""
     text = """

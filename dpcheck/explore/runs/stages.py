@@ -1,34 +1,34 @@
 """Ways through a program in which loops that count their rounds are written out.
 
-A *stage* is a node with what is known there of some variables: values that come from constants and
-inputs alone, where these are read again. A condition that they decide has one way on. So every run
-is a way through stages, and a loop that counts its rounds to a number is no cycle of them, whatever
-else may end it; one that goes on until draws have decided so is a cycle.
+A *stage* is a node with what is known there of some variables: values that come from constants,
+inputs and bounded draws alone, where these are read again. A condition that they decide has one way
+on. So every run is a way through stages, and a loop that counts its rounds to a number, given or
+drawn, is no cycle of them, whatever else may end it; one that goes on until draws have decided so
+is a cycle.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator
 from collections.abc import Set as AbstractSet
-from itertools import islice
+from itertools import islice, product
 from typing import TypeVar
-
-import numpy as np
 
 from dpcheck.chain.graph import graph_from, strong_components
 from dpcheck.chain.sets import distinct_rows
-from dpcheck.explore.runs.liveness import Flow
+from dpcheck.explore.runs.known_values import counting, steps, with_components_apart
+from dpcheck.explore.runs.liveness import Flow, flow_of
 from dpcheck.explore.runs.raw_graph import Starts
-from dpcheck.explore.values.codes import FALSE, FIRST_FAULT, TRUE, UNASSIGNED, ValueTable
-from dpcheck.explore.values.evaluate import Frame, evaluated, truths
-from dpcheck.model import program
-from dpcheck.model.expressions import Expr, Logic, reads
-from dpcheck.records import dataclass
+from dpcheck.explore.values.codes import FIRST_FAULT
+from dpcheck.records import dataclass, replace
 
 T = TypeVar("T")
 
 MAX_STAGES = 5000
 """With more, less is known at each; some 0.1 s."""
+
+MOST_DRAWN = (100, 10, 0)
+"""Of draws with more values nothing is known: the first number of them that is not too many."""
 
 Known = frozenset[tuple[str, int]]
 """Variables with the codes of their values."""
@@ -85,28 +85,20 @@ class Stages:
 def stages_of(starts: Starts) -> Stages:
     """Return the stages, with what is known of variables that conditions depend on.
 
-    Where these tell too many apart nothing is known of inputs, or of anything.
+    Where these tell too many apart less is known of draws, then nothing of inputs, or of anything.
     """
-    names = _counting(starts.flow.nodes)
-    tried = (names, names.difference(starts.inputs), frozenset[str]())
-    found = (_written_out(starts, some) for some in tried)
+    nodes, tails = with_components_apart(starts.flow.nodes), starts.tails
+    if nodes is not starts.flow.nodes:
+        mechanism = replace(starts.mechanism, nodes=nodes)
+        starts = replace(starts, flow=flow_of(mechanism, starts.flow.kept, tails))
+    names = counting(nodes, frozenset() if tails is None else tails.wide.names)
+    others = names.difference(starts.inputs)
+    tried = dict.fromkeys([*product((names, others), MOST_DRAWN), (frozenset[str](), 0)])
+    found = (_written_out(starts, *each) for each in tried)
     return next(stages for stages in found if stages is not None)
 
 
-def _counting(nodes: Sequence[program.Node]) -> frozenset[str]:
-    """Return the variables that conditions read beside loops, and all they are assigned from."""
-    branches = [node for node in nodes if isinstance(node, program.Branch)]
-    if not any(node.is_loop_head for node in branches):
-        return frozenset()
-    names, before = set(reads(*(node.condition for node in branches))), set[str]()
-    assigned = [node for node in nodes if isinstance(node, program.Assign)]
-    while names != before:
-        before = set(names)
-        names.update(*(reads(node.value) for node in assigned if node.target in names))
-    return frozenset(names)
-
-
-def _written_out(starts: Starts, names: frozenset[str]) -> Stages | None:
+def _written_out(starts: Starts, names: frozenset[str], most_drawn: int) -> Stages | None:
     """Return the stages, with values of some variables; None where these make them too many."""
     flow, entry = starts.flow, starts.mechanism.entry
     live, most = [names.intersection(each) for each in flow.live], max(MAX_STAGES, len(flow.live))
@@ -115,10 +107,9 @@ def _written_out(starts: Starts, names: frozenset[str]) -> Stages | None:
     for k, known in stages:  # these grow
         if len(stages) > most:
             return None
-        ways, after = _step(flow.nodes[k], dict(known), names, starts.table)
         following.append([])
-        for way in ways:
-            later = {pair for pair in after.items() if pair[0] in live[way]}
+        for way, after in steps(flow.nodes[k], dict(known), names, most_drawn, starts.table):
+            later = ((name, code) for name, code in after.items() if name in live[way])
             stage = way, frozenset(pair for pair in later if pair[1] < FIRST_FAULT)
             number = numbers.setdefault(stage, len(stages))
             stages += [stage] if number == len(stages) else []
@@ -133,34 +124,3 @@ def _given(starts: Starts, names: frozenset[str]) -> Iterator[Known]:
     rows = zip(*(starts.inputs[name][first].tolist() for name in given), strict=True)
     for row in rows if given else ((),):
         yield frozenset(zip(given, row, strict=True))
-
-
-def _step(
-    node: program.Node, known: Mapping[str, int], names: AbstractSet[str], table: ValueTable
-) -> tuple[Sequence[int], Mapping[str, int]]:
-    """Return the nodes that may come next, and what is known then; what is unknown is a fault."""
-    ways, changed = program.successors(node), dict.fromkeys(program.written(node), UNASSIGNED)
-    match node:
-        case program.Branch(condition=condition) if not known.keys().isdisjoint(reads(condition)):
-            truth = _truth(condition, known, table)
-            ways = {TRUE: (node.then,), FALSE: (node.orelse,)}.get(truth, ways)
-        case program.Assign(target=target, value=value) if target in names:
-            changed[target] = int(evaluated(value, _frame(value, known), table)[0])
-    return ways, {**known, **changed}
-
-
-def _truth(condition: Expr, known: Mapping[str, int], table: ValueTable) -> int:
-    """Return `TRUE`, `FALSE`, or a fault where what is known does not decide a condition.
-
-    One part may decide it, wherever it stands: no run meets a fault in what stands before.
-    """
-    if isinstance(condition, Logic) and condition.op in ("and", "or"):
-        found = [_truth(each, known, table) for each in condition.args]
-        deciding = FALSE if condition.op == "and" else TRUE
-        return deciding if deciding in found else max(found)
-    return int(truths(condition, _frame(condition, known), table)[0])
-
-
-def _frame(expr: Expr, known: Mapping[str, int]) -> Frame:
-    """Return the variables that an expression reads, [1]; one that is not known has no value."""
-    return Frame(1, {name: np.array([known.get(name, UNASSIGNED)]) for name in reads(expr)})

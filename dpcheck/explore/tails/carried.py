@@ -28,24 +28,45 @@ def with_tuples_apart(nodes: tuple[program.Node, ...]) -> tuple[program.Node, ..
     return nodes
 
 
-def _carried(nodes: tuple[program.Node, ...]) -> Cells:
-    """Return the variables of which all values are tuples of one length, some with such numbers."""
-    wide = holding_numbers(nodes).keys()
-    if not wide:
-        return {}
-    given: dict[str, list[tuple[Expr, ...] | None]] = {}
+def tuples_given(nodes: tuple[program.Node, ...]) -> dict[str, list[tuple[Expr, ...]]]:
+    """Return the variables of which all values are tuples of one length, with those of each.
+
+    Cells of arrays that are read as such are none of them.
+    """
+    given: dict[str, list[tuple[Expr, ...]]] = {}
     for node in nodes:
         for name in () if isinstance(node, program.Forget) else program.written(node):
             given.setdefault(name, []).append(_items_given(node))
     every = (part for node in nodes for part in descendants(node))
     kept = {cell for part in every if isinstance(part, ArrayVar) for cell in part.cells}
-    kept |= {name for node in nodes for name in _read_as_one(node)}
     return {
-        name: tuple(f"{name}[{k}]" for k in range(1, length + 1))
+        name: values
         for name, values in given.items()
-        if name not in kept and (length := _length(values))
-        if any(not wide.isdisjoint(reads(*items)) for items in values if items)
+        if name not in kept and values[0] and len(set(map(len, values))) == 1
     }
+
+
+def cells_of(tuples: Mapping[str, list[tuple[Expr, ...]]]) -> Cells:
+    """Return a variable for each component."""
+    return {
+        name: tuple(f"{name}[{k}]" for k in range(1, len(values[0]) + 1))
+        for name, values in tuples.items()
+    }
+
+
+def _carried(nodes: tuple[program.Node, ...]) -> Cells:
+    """Return the variables of which all values are tuples of one length, some with such numbers."""
+    wide = holding_numbers(nodes).keys()
+    if not wide:
+        return {}
+    kept = {name for node in nodes for name in _read_as_one(node)}
+    tuples = {
+        name: values
+        for name, values in tuples_given(nodes).items()
+        if name not in kept and not any(name in reads(*items) for items in values)
+        if any(not wide.isdisjoint(reads(*items)) for items in values)
+    }
+    return cells_of(tuples)
 
 
 def _read_as_one(part: object, *, is_apart: bool = False) -> Iterator[str]:
@@ -67,30 +88,23 @@ def _read_as_one(part: object, *, is_apart: bool = False) -> Iterator[str]:
                 yield from _read_as_one(each)
 
 
-def _items_given(node: program.Node) -> tuple[Expr, ...] | None:
-    """Return the components of the tuple that a variable is given, None of anything else."""
+def _items_given(node: program.Node) -> tuple[Expr, ...]:
+    """Return the components of the tuple that a variable is given, none of anything else."""
     match node:
-        case program.Assign(target=name, value=Apply(op="tuple", args=items), within=None):
-            return None if name in reads(*items) else items
+        case program.Assign(value=Apply(op="tuple", args=items), within=None):
+            return items
         case program.Assign(value=Const(value=tuple() as values, span=span), within=None):
             return tuple(Const(value, span) for value in values)
-    return None
-
-
-def _length(values: list[tuple[Expr, ...] | None]) -> int:
-    """Return how many components all values have, 0 where they have no one number."""
-    lengths = {0 if items is None else len(items) for items in values}
-    return lengths.pop() if len(lengths) == 1 else 0
+    return ()
 
 
 def _apart(nodes: tuple[program.Node, ...], cells: Cells) -> tuple[program.Node, ...]:
     """Return the nodes with the components of some variables in their place."""
-    result = [replaced(node, partial(_read, cells)) for node in nodes]
+    result = [*with_components_read(nodes, cells)]
     for k, node in enumerate(tuple(result)):
         match node:
             case program.Assign(target=name, next=after) if name in cells:
                 items = _items_given(node)
-                assert items is not None, "all its values are tuples"
                 for cell, item in reversed([*zip(cells[name], items, strict=True)][1:]):
                     result.append(replace(node, target=cell, value=item, next=after))
                     after = len(result) - 1
@@ -99,6 +113,11 @@ def _apart(nodes: tuple[program.Node, ...], cells: Cells) -> tuple[program.Node,
                 every = (cell for name in targets for cell in cells.get(name, (name,)))
                 result[k] = replace(node, targets=tuple(every))
     return tuple(result)
+
+
+def with_components_read(nodes: tuple[program.Node, ...], cells: Cells) -> tuple[program.Node, ...]:
+    """Return the nodes where the components of some variables are read in their place."""
+    return tuple(replaced(node, partial(_read, cells)) for node in nodes)
 
 
 def _read(cells: Cells, part: object) -> Expr | None:
