@@ -139,3 +139,20 @@ def test_a_long_composition_of_samples_lies_between_simple_bounds():
     most = 1000 * (exp(1 / 2) - 1) / 100
     assert 0 < low < high <= low * 1.0004
     assert high < most
+
+
+def test_what_is_public_may_exclude_a_sample_too():
+    text = """
+    mechanism shares {
+      input x in 0..2
+      public least in 0..2 where least <= x
+      adjacent abs(x - x') <= 1
+      y ~ bernoulli((1 + abs(x - least))/4)
+      output y
+    }
+    """
+    (error,) = check_text(text + "compute subsample(shares, 1/2): epsilon")["errors"]
+    assert (error["code"], error["line"]) == ("DP507", 9)
+    assert "the `where` of `least`" in error["message"]
+    at = "compute subsample(shares, 1/2) at least = 0: epsilon"
+    assert check_text(text.replace("0..2 where", "0..0 where") + at)["results"]

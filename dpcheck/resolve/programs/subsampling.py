@@ -38,39 +38,49 @@ def sample_of_records(
     """
     steps: list[Step] = []
     for shape in shapes:
-        if shape.declared.is_public:
-            continue
-        if not _counts_records(shape):
-            domain, name = value_text(shape.domain), mechanism.name.name
-            values = None if shape.is_stream or shape.domain == INTEGERS else shape.domain
-            n_records = 1 if shape.indices is None else len(shape.indices)
-            counts = _as_counts(shape)
-            scope.report(
-                NotCountsOfRecords(span, name, shape.name, domain, counts, values, n_records)
-            )
-            continue
-        held = scope.bindings[shape.name]
-        assert isinstance(held, Held), "an input is a variable"
-        new = scope.names.fresh(f"sampled_{shape.name}")
-        sample: Var | ArrayVar = Var(new, held.span)
-        cells, records = [new], [shape.name]
-        if isinstance(held.variable, ArrayVar):
-            assert shape.indices is not None, "an array has indices"
-            cells, records = list(cell_names(new, shape.indices)), list(held.variable.cells)
-            sample = ArrayVar(new, held.variable.lo, tuple(cells), held.span)
-        for one, of in zip(cells, records, strict=True):
-            steps.append(_draw(one, Var(of, span), kept, shape.declared.name.span))
-        scope = scope.bound(shape.name, Held(sample, "input", held.span))
-        if shape.declared.where is not None:
+        if not shape.declared.is_public:
+            if not _counts_records(shape):
+                _report_no_counts(mechanism, shape, scope, span)
+                continue
+            drawn, sample = _drawn(shape, kept, scope, span)
+            steps += drawn
+            scope = scope.bound(shape.name, sample)
+        if shape.declared.where is not None:  # what is public may depend on what is kept
             condition = expression(shape.declared.where, scope)
             reason = f"a sample of records does not satisfy the `where` of `{shape.name}`"
             steps.append(choice(condition, (), (fail(reason, span),), span))
     return tuple(steps), scope
 
 
+def _drawn(shape: InputShape, kept: Number, scope: Scope, span: Span) -> tuple[list[Step], Held]:
+    """Return the draws of what is kept of an input, and what holds that."""
+    held = scope.bindings[shape.name]
+    assert isinstance(held, Held), "an input is a variable"
+    new = scope.names.fresh(f"sampled_{shape.name}")
+    sample: Var | ArrayVar = Var(new, held.span)
+    cells, records = [new], [shape.name]
+    if isinstance(held.variable, ArrayVar):
+        assert shape.indices is not None, "an array has indices"
+        cells, records = list(cell_names(new, shape.indices)), list(held.variable.cells)
+        sample = ArrayVar(new, held.variable.lo, tuple(cells), held.span)
+    place = shape.declared.name.span
+    steps = [_draw(one, Var(of, span), kept, place) for one, of in zip(cells, records, strict=True)]
+    return steps, Held(sample, "input", held.span)
+
+
 def _draw(sample: str, records: Var, kept: Number, span: Span) -> Step:
     drawn = Parametric("binomial", (records, Const(kept, span)), None, span)
     return plain(Sample, sample, drawn, None, span=span)
+
+
+def _report_no_counts(
+    mechanism: surface.Mechanism, shape: InputShape, scope: Scope, span: Span
+) -> None:
+    domain, name = value_text(shape.domain), mechanism.name.name
+    values = None if shape.is_stream or shape.domain == INTEGERS else shape.domain
+    n_records = 1 if shape.indices is None else len(shape.indices)
+    counts = _as_counts(shape)
+    scope.report(NotCountsOfRecords(span, name, shape.name, domain, counts, values, n_records))
 
 
 def _counts_records(shape: InputShape) -> bool:
