@@ -95,6 +95,16 @@ class Span:
             return self
         return Span(self.source, min(self.start, other.start), max(self.end, other.end))
 
+    def __contains__(self, other: Span) -> bool:
+        """Return whether all characters of another span are characters of this one.
+
+        >>> source = SourceText("a.dpm", "one two")
+        >>> Span(source, 4, 6) in Span(source, 4, 7), Span(source, 3, 6) in Span(source, 4, 7)
+        (True, False)
+        """
+        is_within = self.start <= other.start and other.end <= self.end
+        return other.source is self.source and is_within
+
     def __repr__(self) -> str:
         """Show the place and the text, short enough for a failing test."""
         return f"<{self.source.name}:{self.line}:{self.column} {self.text[:30]!r}>"

@@ -339,6 +339,7 @@ def resolved_questions(
     """Return claims as if they stood at the end of a sound file, and the mistakes of all its text.
 
     The claims of the file itself are left out. Without claims that can be read that is not said.
+    None is returned where one has a mistake: callers know them by their order.
     """
     parsed, model = parse_model(questions), closure.file.model
     if has_errors(parsed.mistakes):
@@ -348,7 +349,8 @@ def resolved_questions(
     kept = tuple(item for item in model.items if not isinstance(item, claims))
     asked = surface.SurfaceModel(questions, (*kept, *parsed.model.items))
     found = resolve_model(asked, closure.imported, definitions)
-    return found.checks, parsed.mistakes + found.mistakes
+    checks = () if has_errors(found.mistakes) else found.checks
+    return checks, parsed.mistakes + found.mistakes
 
 
 # --- constants from the command line -------------------------------------------------------

@@ -68,7 +68,7 @@ class ResolvedCheck:
 
 @dataclass(frozen=True)
 class Resolved:
-    """A resolved model file. With a mistake worse than a warning there are no checks."""
+    """A resolved model file: claims without a mistake, none where the rest of its text has one."""
 
     checks: tuple[ResolvedCheck, ...]
     mistakes: tuple[Mistake, ...]

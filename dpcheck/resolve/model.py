@@ -109,26 +109,31 @@ def _resolved(
     scope = scopes.Scope(session, session.main, scopes.FreshNames())
     if only is None:
         _resolve_declarations(scope)
-    expansion = _Expansion()
-    for item in main.items:
-        match item:
-            case surface.Question():
-                expansion.expand(item, scope, {})
-            case surface.QuestionsFor():
-                before = expansion.n_questions, session.n_errors
-                expansion.expand(item, scope, {})
-                if before == (expansion.n_questions, session.n_errors):
-                    scope.report(NothingAsked(item.indices[0].variable.span))
-    for question, inner, loop_values in expansion.waiting:
-        is_asked = only is None or (question.span, loop_values) == (only.span, only.loop_values)
-        if is_asked and not (expansion.is_full and loop_values):
-            expansion.question(question, inner, loop_values)
+    checks = _checks(main, scope, only)
     if only is None:
         _resolve_unused(scope)
     if session.n_errors == 0 and only is None:
         UnreadNames(main, scope).report()
-    checks = () if session.n_errors else tuple(expansion.checks)
-    return Resolved(checks, _in_order(session, main.source))
+    return Resolved(() if session.n_elsewhere else checks, _in_order(session, main.source))
+
+
+def _checks(
+    main: surface.SurfaceModel, scope: scopes.Scope, only: ResolvedCheck | None
+) -> tuple[ResolvedCheck, ...]:
+    """Return the claims of a file in whose own text is no mistake, or `only` one of them."""
+    expansion = _Expansion()
+    for item in main.items:
+        if isinstance(item, surface.Question | surface.QuestionsFor) and (
+            only is None or only.span in item.span
+        ):
+            expansion.start(item, scope)
+    for waiting in expansion.waiting:
+        asked = waiting.question.span, waiting.loop_values
+        is_asked = only is None or asked == (only.span, only.loop_values)
+        if is_asked and not (expansion.is_full and waiting.loop_values):
+            expansion.question(waiting)
+    scope.session.asking = None
+    return tuple(expansion.checks)
 
 
 def _in_order(session: scopes.Session, main: SourceText) -> tuple[Mistake, ...]:
@@ -223,7 +228,7 @@ def _instance(
         title = arrangements.sampled_text(target_text(name, given), kept)
         inner = inner.bound_all(bindings)
         session.instances[key] = None
-        known = set(session.found)
+        known, n_in_claim = set(session.found), session.n_in_claims
         if isinstance(declaration, surface.Mechanism):
             session.instances[key] = resolved_mechanism(declaration, title, inner, kept, use)
         elif kept != 1:
@@ -236,6 +241,8 @@ def _instance(
             mistake = session.found[new]
             if isinstance(mistake, RunMistake):  # it may be one for these parameters alone
                 session.found[new] = mistake.on_run((title, *mistake.run))
+        if session.n_in_claims > n_in_claim:  # another claim has this mistake at its own place
+            return session.instances.pop(key)
     return session.instances[key]
 
 
@@ -278,10 +285,21 @@ class _Expansion:
 
     def __init__(self) -> None:
         self.checks: list[ResolvedCheck] = []
-        self.waiting: list[tuple[surface.Question, scopes.Scope, Mapping[str, Value]]] = []
-        self.n_questions = 0
+        self.waiting: list[_Waiting] = []
         self.n_rounds = 0
         self.is_full = False
+
+    def start(self, item: surface.Question | surface.QuestionsFor, scope: scopes.Scope) -> None:
+        """Note a question, or those of a loop; a mistake in a head of loops costs all in them."""
+        session, first = scope.session, len(self.waiting)
+        session.asking, n_errors = item.span, session.n_errors
+        self.expand(item, scope, {})
+        if session.n_errors > n_errors:
+            lost = (replace(each, has_sound_loops=False) for each in self.waiting[first:])
+            self.waiting[first:] = lost
+        elif len(self.waiting) == first:
+            assert isinstance(item, surface.QuestionsFor), "a question waits"
+            scope.report(NothingAsked(item.indices[0].variable.span))
 
     def expand(
         self,
@@ -294,8 +312,7 @@ class _Expansion:
         They are looked at when all are counted: too many are seen before any takes time.
         """
         if isinstance(item, surface.Question):
-            self.n_questions += 1
-            self.waiting.append((item, scope, loop_values))
+            self.waiting.append(_Waiting(item, scope, loop_values))
             return
         report_second_variables(item.indices, scope)
         self.rounds(item, item.indices, scope, loop_values)
@@ -337,7 +354,7 @@ class _Expansion:
             return False
         self.n_rounds += n_more
         counts = (
-            ("claims", self.n_questions + (0 if loop.where else n_more), MAX_CHECKS),
+            ("claims", len(self.waiting) + (0 if loop.where else n_more), MAX_CHECKS),
             ("rounds of loops", self.n_rounds, MAX_ROUNDS),
         )
         for what, count, limit in counts:
@@ -347,18 +364,36 @@ class _Expansion:
                 return False
         return True
 
-    def question(
-        self, question: surface.Question, scope: scopes.Scope, loop_values: Mapping[str, Value]
-    ) -> None:
-        """Add one check, unless a part of it has a mistake."""
-        tree = (
-            None if _is_reversed(question, scope) else arrangements.arranged(question.target, scope)
-        )
-        parts = None if tree is None else _resolved_parts(tree, scope)
-        if tree is not None and parts is not None:
-            check = _resolved_check(question, tree, parts, scope, loop_values)
-            if check is not None:
-                self.checks.append(check)
+    def question(self, waiting: _Waiting) -> None:
+        """Add one check, unless a part of it has a mistake: some are told and not returned."""
+        session, question = waiting.scope.session, waiting.question
+        session.asking, before = question.span, session.n_in_claims
+        check = _check_of(question, waiting.scope, waiting.loop_values)
+        is_sound = waiting.has_sound_loops and session.n_in_claims == before
+        if check is not None and is_sound:
+            self.checks.append(check)
+
+
+class _Waiting(Frozen):
+    """A question in one round of the loops around it, and whether their heads make sense."""
+
+    question: surface.Question
+    scope: scopes.Scope
+    loop_values: Mapping[str, Value]
+    has_sound_loops: bool = True
+
+
+def _check_of(
+    question: surface.Question, scope: scopes.Scope, loop_values: Mapping[str, Value]
+) -> ResolvedCheck | None:
+    """Return what a question asks; None, with a mistake, if it makes no sense."""
+    if _is_reversed(question, scope):
+        return None
+    tree = arrangements.arranged(question.target, scope)
+    parts = None if tree is None else _resolved_parts(tree, scope)
+    if tree is None or parts is None:
+        return None
+    return _resolved_check(question, tree, parts, scope, loop_values)
 
 
 def _resolved_check(

@@ -108,7 +108,12 @@ class Asked:
 
 @dataclass(eq=False)
 class Session:
-    """Everything that is remembered while one model file is resolved."""
+    """Everything that is remembered while one model file is resolved.
+
+    `asking` is the text of the claims that are being resolved. A mistake in it is about these
+    alone, for no other text names a claim; after one elsewhere all claims are in doubt. Mistakes
+    of both kinds are counted each time they are met, but for warnings.
+    """
 
     overrides: Mapping[str, surface.Expression] = field(default_factory=dict)
     lost_words: frozenset[str] = frozenset()
@@ -128,10 +133,19 @@ class Session:
     has_params: bool = False
     chosen: Mapping[str, Value | Param] = field(default_factory=dict)  # of parameters
     given: Mapping[str, Value] = field(default_factory=dict)  # of the target that is asked about
+    asking: Span | None = None
+    n_in_claims: int = 0
+    n_elsewhere: int = 0
 
     def report(self, mistake: Mistake) -> None:
         """Keep a mistake; of several alike at one place the first."""
         self.found.setdefault((type(mistake), mistake.span), mistake)
+        if mistake.severity != "error":
+            return
+        if self.asking is not None and mistake.span is not None and mistake.span in self.asking:
+            self.n_in_claims += 1
+        else:
+            self.n_elsewhere += 1
 
     def suggestion(self, name: str, candidates: Iterable[str]) -> str | None:
         """Return the candidate that looks most like a name, if one does.
@@ -157,8 +171,8 @@ class Session:
 
     @property
     def n_errors(self) -> int:
-        """How many of the mistakes are worse than a warning."""
-        return sum(mistake.severity == "error" for mistake in self.found.values())
+        """How often a mistake was met that is worse than a warning."""
+        return self.n_in_claims + self.n_elsewhere
 
 
 class FreshNames:

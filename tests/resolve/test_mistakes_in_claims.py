@@ -1,0 +1,97 @@
+"""A mistake in a claim costs that claim; one elsewhere costs all that may depend on it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.checking import check_text
+from tests.resolve.reading import resolved
+
+MODEL = """
+param p in (0, 1)
+mechanism m(k = 1) {
+  input x in 0..3
+  adjacent abs(x - x') <= 1
+  n ~ geometric(x, 1/2) clamped 0..3
+  output n
+}
+mechanism coin {
+  input x in {pos, neg}
+  adjacent all
+  t ~ bernoulli(p)
+  output if (x = pos) = t then Y else N
+}
+chain table { state s state t : a state u  s -> 1: t  u -> 1: t  adjacent s ~ u  observe a }
+"""
+BESIDE = "\ncheck m: dp(ln 2)\ncheck coin: epsilon <= ln 9"
+
+
+def claims_left(text: str) -> list[str]:
+    return [f"{check.target_text}: {check.claim_text}" for check in resolved(text).checks]
+
+
+BAD = [
+    ("DP301", "compute m: epsilonn"),
+    ("DP301", "check m: D{1} [ X output = oops ]"),
+    ("DP301", "check m(k = oops): dp(1)"),
+    ("DP305", "check k: dp(ln 2)"),
+    ("DP602", "check m: epsilon <= ln 3 & true"),
+    ("DP612", "compute m: delta"),
+    ("DP620", "compute m: renyi(0)"),
+    ("DP622", "compute group(m, 0): epsilon"),
+    ("DP622", "check subsample(m, 2): dp(1)"),
+    ("DP622", "check subsample(table, 1/2): dp(1)"),
+    ("DP626", "check coin: dp(1)"),
+    ("DP627", "check coin: D{ln 2} [ F D{ln 2} [ X Y ] ]"),
+    ("DP628", "check coin: dp(ln p)"),
+]
+
+
+@pytest.mark.parametrize(("code", "claim"), BAD)
+def test_a_mistake_in_a_claim_costs_that_claim(code, claim):
+    report = check_text(f"{MODEL}{claim}{BESIDE}\n{claim}")
+    errors = [(error["code"], error["line"]) for error in report["errors"]]
+    assert errors == [(code, 16), (code, 19)]
+    assert [answer["claim"] for answer in report["results"]] == ["dp(ln 2)", "epsilon <= ln 9"]
+    assert not report["ok"]
+
+
+def test_a_round_of_a_loop_is_a_claim_of_its_own():
+    loop = "for k in 0..2 { compute m: renyi(k) check m(k = k): dp(1) }"
+    kept = ["m(k = 0): dp(1)", "m(k = 1): dp(1)", "m(k = 2): dp(1)", "m: renyi(1)", "m: renyi(2)"]
+    assert sorted(claims_left(MODEL + loop)) == kept
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for k in 1..oops { check m: dp(k) }",
+        "for k in 1..2, k in 1..2 { check m: dp(k) }",
+        "for k in 1..2 { check m: dp(3) for j in 1..2 where oops > j { check m: dp(k) } }",
+    ],
+)
+def test_a_mistake_in_the_head_of_a_loop_costs_the_claims_in_it(loop):
+    assert claims_left(f"{MODEL}{loop}{BESIDE}") == ["m: dp(ln 2)", "coin: epsilon <= ln 9"]
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        "const n = oops",
+        "fun f(x) = oops",
+        "mechanism unused { input x in 0..1 output x }",
+        "mechanism used { input x in 0..1 adjacent all output oops + 1 } check used: dp(1)",
+        "mechanism of(k) { input x in 1..k adjacent l output x } check of(k = 2): dp(1)",
+    ],
+)
+def test_a_mistake_elsewhere_costs_all_claims(elsewhere):
+    assert resolved(f"{MODEL}{elsewhere}{BESIDE}").mistakes
+    assert claims_left(f"{MODEL}{elsewhere}{BESIDE}") == []
+
+
+def test_what_a_claim_is_asked_again_with_hears_of_no_other_claim():
+    text = f"{MODEL}for k in 1..oops {{ check m: dp(k) }} compute m: renyi(0)\ncheck coin: dp(ln 2)"
+    report = check_text(text)
+    (answer,) = report["results"]
+    assert answer["verdict"] == "violated"
+    assert answer["counterexample"]
