@@ -62,31 +62,43 @@ _LISTED = 4
 
 
 def explain_event_claim(subject: Subject, example: Counterexample) -> Explanation | None:
-    """Return why a claim about output sequences is violated."""
+    """Return why a claim about output sequences is violated.
+
+    What is tight comes first: where there is no time for all, it says most.
+    """
     claim = subject.claim
     assert isinstance(claim, EventClaim), "others are explained elsewhere"
     seen, evidence = evidence_against(claim, subject.chain, subject.selected, subject.limits)
-    made, budget, n_outputs = None, budget_of(claim), subject.n_outputs
+    budget, n_outputs = budget_of(claim), subject.n_outputs
     if n_outputs is not None and isinstance(evidence, TableEvidence):
         evidence = _cut_off(evidence, n_outputs)
-
-    def tight(run: TracedRun | None) -> Tight | None:
-        if not isinstance(claim, claims.PrivacyClaim) or budget is None:
-            return None
-        reason = _one_sided(run)
-        return subject.part("tight", lambda: _tight(subject, seen, evidence, *budget, reason))
-
+    told = None
+    if isinstance(claim, claims.PrivacyClaim):
+        asked, early = (claim.epsilon, claim.delta), subject.early
+        told = early.part(
+            "tight", lambda: _tight(early, replace(seen, limits=early.limits), evidence, *asked)
+        )
+    made = None
     # A δ below 0 is exceeded by what is impossible, which no sequence shows.
     is_shown = budget is not None and budget[0].sign() >= 0 and compare(budget[1], 0) >= 0
     if budget is not None and is_shown and isinstance(evidence, TableEvidence):
-        found = minimal.violations(evidence, *budget, subject.limits)
-        if found.n_violating:  # among those that were compared
-            made = _of_smallest_pair(subject, seen, found, budget, tight)
+        table = evidence
+        made = subject.part("explanation", lambda: _of_pairs(subject, seen, table, budget))
     if made is None:
-        made = replace(_from_counterexample(subject, example), tight=tight(None))
+        made = _from_counterexample(subject, example)
+    if told is not None:
+        made = replace(made, tight=told(_one_sided(made.run)))
     if made.event:
         return replace(made, remarks=_why_infinite(claim, example, _one_sided(made.run)))
     return replace(made, remarks=_why_zero(claim, subject.value) if len(seen.pairs) else ())
+
+
+def _of_pairs(
+    subject: Subject, seen: SeenPairs, evidence: TableEvidence, budget: tuple[Budget, Number]
+) -> Explanation | None:
+    """Return why the smallest pair violates a budget; None if none that was compared does."""
+    found = minimal.violations(evidence, *budget, subject.limits)
+    return _of_smallest_pair(subject, seen, found, budget) if found.n_violating else None
 
 
 def _cut_off(evidence: TableEvidence, n_outputs: int) -> TableEvidence:
@@ -108,7 +120,6 @@ def _of_smallest_pair(
     seen: SeenPairs,
     found: minimal.Violations,
     budget: tuple[Budget, Number],
-    tight: Callable[[TracedRun | None], Tight | None],
 ) -> Explanation:
     """Return why the smallest pair violates a budget: what says most comes first."""
     cells = input_cells(subject.explored)
@@ -120,7 +131,6 @@ def _of_smallest_pair(
         neighbors=cells.neighbors(shown.left, shown.right),
         event=shown.sequences,
         inequality=inequality_of(shown.event.p, shown.event.q, *budget),
-        tight=tight(attributed.get("run")),
         rule=subject.part("rule", lambda: rules().simplest(is_single=len(shown.sequences) == 1)),
         others=subject.part("others", lambda: _others(shown, cells, subject)),
         attacker=subject.part("attacker", lambda: attacker(shown, subject)),
@@ -224,9 +234,8 @@ def _tight(
     against: Evidence,
     epsilon: Budget,
     delta: Number,
-    reason: str,
-) -> Tight | None:
-    """Return the least ε at the claim's δ, with a reason if it is infinite, and the least δ at ε.
+) -> Callable[[str], Tight | None]:
+    """Return what tells the least ε at the claim's δ and the least δ at ε, and why ε is infinite.
 
     Where there is no evidence about all outputs, that against the claim bounds both from below: δ
     where it lists the first outputs, since the likeliest event of all is far from a single one.
@@ -235,9 +244,9 @@ def _tight(
     evidence = against if complete is None else complete
     least_epsilon = quantity_amount(tight_epsilon(evidence, delta).value)
     least_delta: Amount | None = quantity_amount(tight_delta(evidence, epsilon).value)
-    if evidence.tells_in_the_long_run:
-        reason = IN_THE_LONG_RUN
-    reason = reason if least_epsilon.exact == "inf" else ""
+    # A ratio that grows with every turn of a cycle is no event of one side alone.
+    is_shown = least_epsilon.exact == "inf"
+    in_the_long_run = IN_THE_LONG_RUN if evidence.tells_in_the_long_run else ""
     more, is_known = "", complete is not None
     if complete is None and isinstance(against, TableEvidence):
         n = max(_lengths(against))
@@ -248,7 +257,13 @@ def _tight(
     known = is_known, is_known
     if not is_known and delta == 0 and subject.value is not None:
         least_epsilon, known = subject.value, (True, False)
-    return _told((epsilon, delta), (least_epsilon, least_delta), reason, known, more)
+    least = least_epsilon, least_delta
+
+    def told(reason: str) -> Tight | None:
+        why = (in_the_long_run or reason) if is_shown else ""
+        return _told((epsilon, delta), least, why, known, more)
+
+    return told
 
 
 def asked_tight(subject: Subject, epsilon: Budget, delta: Number, reason: str = "") -> Tight | None:

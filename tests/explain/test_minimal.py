@@ -84,3 +84,27 @@ def test_a_pair_that_changes_one_cell_is_shown_before_one_with_a_larger_ratio(tm
     (found,) = explained(text, tmp_path)
     assert [each.name for each in found.neighbors.differences] == ["x[3]"]
     assert found.tight.epsilon.exact == "ln(8)"
+
+
+def _two_gaps(*gaps):
+    """Return rows in which the first two outputs have such gaps p - 2 q."""
+    q = [Fraction(1, 10), Fraction(1, 90)]
+    p = [gap + 2 * each for gap, each in zip(gaps, q, strict=True)]
+    return [[*p, 1 - sum(p)], [*q, 1 - sum(q)]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "event"),
+    [
+        # Only 2 is impossible on the right, whatever gaps others have.
+        (
+            ([Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)], [Fraction(1, 8), Fraction(7, 8), 0]),
+            "2",
+        ),
+        # The gap of 1 is larger, by less than floats see: in them it is smaller.
+        (_two_gaps(Fraction(1, 7), Fraction(1, 7) + Fraction(1, 10**20)), "1"),
+    ],
+)
+def test_one_sequence_is_the_first_of_all(rows, event, tmp_path):
+    (found,) = explained(table_model(rows, "dp(ln 2)"), tmp_path)
+    assert [str(each) for each in found.event] == [event]

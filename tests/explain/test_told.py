@@ -271,3 +271,25 @@ def test_a_state_that_decides_a_formula_alone_is_no_run(tmp_path, capsys):
     (tmp_path / "model.dpm").write_text(text, "utf-8")
     command(["check", str(tmp_path), "--format", "json"])
     jsonschema.validate(json.loads(capsys.readouterr().out), SCHEMA)
+
+
+def test_what_is_tight_is_told_where_there_is_no_time_for_more(tmp_path, monkeypatch):
+    def too_long(*_):
+        raise LimitReached(Limit("time", 1))
+
+    monkeypatch.setattr(event_claims, "_of_smallest_pair", too_long)
+    (found,) = explained(f"{SURVEY}check survey: dp(ln 2)\n", tmp_path)
+    assert str(found.tight.text) == "epsilon = ln(3); delta(ln(2)) = 1/4"
+    assert found.omitted == ("explanation",)
+    assert found.neighbors.left == "x = pos"
+
+
+def test_what_is_tight_leaves_time_for_the_rest(tmp_path, monkeypatch):
+    def late(subject, *_):
+        monkeypatch.setattr(time, "process_time", lambda: subject.limits.cpu_deadline + 1e-3)
+        subject.limits.check_time("what is tight")
+
+    monkeypatch.setattr(event_claims, "_tight", late)
+    (found,) = explained(f"{SURVEY}check survey: dp(ln 2)\n", tmp_path)
+    assert found.omitted == ("tight",)
+    assert found.run is not None

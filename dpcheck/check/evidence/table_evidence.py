@@ -22,7 +22,7 @@ from dpcheck.check.values.event_text import (
     output_sequence,
 )
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
-from dpcheck.check.values.ranges import are_all_beyond
+from dpcheck.check.values.ranges import are_all_beyond, is_range
 from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.exact import Number, compare
 from dpcheck.limits import Limits
@@ -105,7 +105,9 @@ class TableEvidence:
         """Return the outputs of a sequence, and how it ends."""
         outputs = map(self.output_text, self.rows.table.outputs(sequence))
         shown = output_sequence(outputs, int(self.rows.table.end[sequence]))
-        return replace(shown, has_all_beyond=self._have_all_beyond)
+        # All outputs are looked at for it, so only where it says something.
+        ends_beyond = bool(shown.outputs) and is_range(shown.outputs[-1])
+        return replace(shown, has_all_beyond=ends_beyond and self._have_all_beyond)
 
     def stands_for_several(self, sequence: int) -> bool:
         """Return whether a sequence has an output that stands for several, as `> 3` may."""

@@ -70,6 +70,15 @@ def are_all_beyond(outputs: Sequence[str]) -> bool:
     )
 
 
+def is_range(output: str) -> bool:
+    """Return whether an output may stand for several numbers, by its text.
+
+    >>> is_range("> 5"), is_range("3..4"), is_range("5")
+    (True, True, False)
+    """
+    return bool(_BEYOND.fullmatch(output) or _CELL.fullmatch(output))
+
+
 def _integer(digits: str) -> int:
     """Return an integer of any length; Python reads none of more than 4,300 digits."""
     if len(digits) <= _READ_AT_ONCE:
