@@ -1628,6 +1628,29 @@ def test_states_tell_what_is_known_beyond_the_window():
     assert "after output bot with q[2] = 1, q[3] = 2, noisy_t > 2" in found
 
 
+@pytest.mark.parametrize("comparison", ["=", ">=", "<="])
+def test_states_tell_that_what_was_drawn_may_be_the_number_itself(comparison):
+    """After `w = t` and after a w farther out the same is known of t: it is one state."""
+    text = f"""
+mechanism m {{
+  input x in 0..1
+  adjacent all
+  t ~ geometric(0, 1/4) unbounded
+  w ~ geometric(x, 1/2) unbounded
+  output w {comparison} t
+  output t > 0
+}}
+"""
+    chain = dpcheck.loads(text).target("m").chain()
+    found = {chain.state_text(s) for s in range(chain.n_reported_states)}
+    sides = {"=": ("above", "below"), ">=": ("above",), "<=": ("below",)}[comparison]
+    far = {"above": "t > 1", "below": "t < 0"}
+    for side in sides:
+        assert f"after output true with {far[side]}, 1 draw at or {side} it" in found
+    assert not any(re.search(r"draws? above it", each) for each in found if "t > 1" in each)
+    assert not any(re.search(r"draws? below it", each) for each in found if "t < 0" in each)
+
+
 # --- against clamped windows ---------------------------------------------------------------------
 
 

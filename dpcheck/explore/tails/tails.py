@@ -173,7 +173,8 @@ class Tail:
     """What is known of the numbers of a group beyond one end of the window.
 
     `seen` says for each level what was seen beside it, on some run that leads there; it is for
-    people, and None where it cannot be told. Tails with equal levels are one tail.
+    people, and None where it cannot be told. Tails with equal levels are one tail: so are those of
+    t after w = t, and after w > t, since w has no memory.
     """
 
     levels: laws.Levels = field(default_factory=lambda: laws.NO_LEVELS)
@@ -367,8 +368,8 @@ class TailStates:
         if all(map(tail.levels.is_known, range(level + 1))):
             return f"= {value_text(bound + sign * (level + 1))}"
         parts = [value_text(Beyond(is_above, bound))]
-        for count, side in zip(seen or (), ("below", "above"), strict=False):
-            where = side if is_above else {"below": "above", "above": "below"}[side]
+        sides = ("below", "at or above") if is_above else ("above", "at or below")
+        for count, where in zip(seen or (), sides, strict=False):
             parts += [f"{count} {'draw' if count == 1 else 'draws'} {where} it"] if count else []
         return ", ".join(parts)
 
