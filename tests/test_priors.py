@@ -158,3 +158,41 @@ def test_a_prior_that_fails_for_drawn_data_or_for_all_secrets_is_a_mistake():
     for body in (drawn, never):
         assert "DP204" in error_codes(check_text(f"{head}{body} check m: dp(0)"))
     assert error_codes(check_text(f"{head}{negative} check m: dp(0)"))
+
+
+def test_listed_pairs_of_a_secret_without_weight_are_left_out_with_it():
+    text = """
+mechanism m {
+  input x in {0, 1, true, 2}
+  adjacent (0, 1), (1, 2), (true, 1)
+  prior z ~ {0: if x = 0 then 0 else 1, 1: if x = true then 3 else 2 * count({x > 1})} normalized
+  y ~ bernoulli((z + 1) / 4)
+  output y
+}
+check m: total_variation = 3/16
+"""
+    text = text.replace("2 * count({x > 1})", "if x = 2 then 2 else 0")
+    report = check_text(text)
+    assert [each["code"] for each in report["warnings"]] == ["DP642"]
+    assert verdicts(report) == ["holds"]
+    assert report["results"][0]["neighbor_pairs"] == 2
+    (alone,) = check_text(text.replace(", (1, 2), (true, 1)", "").replace("3/16", "0"))["results"]
+    assert (alone["neighbor_pairs"], alone["vacuous"]) == (0, True)
+
+
+def test_a_secret_that_its_where_excludes_is_not_warned_about():
+    text = """
+mechanism m {
+  input q[1..2] in 0..1 where sum(q) > 0
+  public t in 0..1
+  adjacent linf(q, q') <= 1
+  prior z ~ {v: q[v] * (1 + t) for v in 1..2} normalized
+  output z
+}
+check m: total_variation = 1
+"""
+    report = check_text(text)
+    assert "warnings" not in report
+    assert verdicts(report) == ["holds"]
+    report = check_text(text.replace(" where sum(q) > 0", ""))
+    assert [each["code"] for each in report["warnings"]] == ["DP642"]

@@ -7,7 +7,7 @@ normalized`, says so of an input for which all its weights are 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from itertools import product
 from operator import mul
@@ -15,7 +15,7 @@ from operator import mul
 from dpcheck.diagnostics.composition import SecretWithoutWeight
 from dpcheck.exact import ParamError
 from dpcheck.model import program
-from dpcheck.model.evaluation import Fault, evaluate
+from dpcheck.model.evaluation import Fault, apply, evaluate
 from dpcheck.model.expressions import Apply, Binder, Const, Expr, If, Let, Logic, reads
 from dpcheck.model.values import SetValue, Value, value_text
 from dpcheck.records import replace
@@ -74,13 +74,36 @@ def _without_impossible(
         return mechanism  # it reads nothing, or data that are drawn
     if reduce(mul, (domain.size for domain in domains.values()), 1) > MOST_TRIED:
         return mechanism
+    wheres = [one.where for one in asked if one.where is not None]
+    known = [where for where in wheres if domains.keys() >= set(reads(where))]
     secrets = [dict(zip(domains, each, strict=True)) for each in product(*domains.values())]
+    secrets = [each for each in secrets if all(_is_possible(where, each) for where in known)]
     missing = [secret for secret in secrets if not _is_possible(possible, secret)]
     if not missing or len(missing) == len(secrets):
         return mechanism
     texts = [", ".join(f"{k} = {value_text(v)}" for k, v in secret.items()) for secret in missing]
     scope.report(SecretWithoutWeight(possible.span, tuple(texts)))
-    return replace(mechanism, inputs=_restricted(mechanism.inputs, asked, possible))
+    inputs = _restricted(mechanism.inputs, asked, possible)
+    kept = [each for each in secrets if _is_possible(possible, each)]
+    return replace(mechanism, inputs=inputs, adjacency=_listed(mechanism, kept))
+
+
+def _listed(
+    mechanism: program.Mechanism, kept: Sequence[Mapping[str, Value]]
+) -> tuple[program.Adjacency, ...]:
+    """Return the clauses without listed pairs of a value that no secret has any more."""
+    private = [one.name for one in mechanism.inputs if not one.is_public]
+    if len(private) != 1 or not kept or private[0] not in kept[0]:
+        return mechanism.adjacency
+    values = SetValue(tuple(each[private[0]] for each in kept))
+    clauses: list[program.Adjacency] = []
+    for clause in mechanism.adjacency:
+        if isinstance(clause, program.AdjacentPairs):
+            pairs = [pair for pair in clause.pairs if all(apply("in", (v, values)) for v in pair)]
+            clauses += [replace(clause, pairs=tuple(pairs))] if pairs else []
+        else:
+            clauses.append(clause)
+    return tuple(clauses)
 
 
 def _is_possible(possible: Expr, secret: Mapping[str, Value]) -> bool:
