@@ -196,3 +196,25 @@ check m: total_variation = 1
     assert verdicts(report) == ["holds"]
     report = check_text(text.replace(" where sum(q) > 0", ""))
     assert [each["code"] for each in report["warnings"]] == ["DP642"]
+
+
+@pytest.mark.parametrize(
+    ("weight", "where"),
+    [
+        ("v * x + t", "exists(v in 1..2 : v * x + t != 0)"),
+        ("0^(x*t)", "{v:0^(x*t) for v in 1..2} normalized"),
+    ],
+)
+def test_what_a_prior_leaves_out_is_told_as_a_condition(weight, where):
+    text = f"""
+mechanism m {{
+  input x in 0..1
+  public t in 0..1
+  adjacent all
+  prior z ~ {{v:{weight} for v in 1..2}} normalized
+  output z
+}}
+check m: epsilon = 0
+"""
+    (result,) = check_text(text)["results"]
+    assert result["covers"][0] == f"for x in 0..1, public t in 0..1 where {where}"

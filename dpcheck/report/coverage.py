@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from dpcheck.exact import Rational
 from dpcheck.model import program, trees
-from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Logic, Var
+from dpcheck.model.expressions import Apply, ArrayVar, Binder, Const, Expr, Logic, Var
 from dpcheck.model.surface_text import one_line
 from dpcheck.model.values import SetValue, Symbol, Value, value_text
 
@@ -49,7 +49,9 @@ def _source_text(expr: Expr, taken: frozenset[str]) -> str:
     while waiting:
         part = waiting.pop()
         waiting += reversed(trees.parts(part))
-        if isinstance(part, Const) and whole.start <= part.span.start < whole.end:
+        if not isinstance(part, Const) or part.span == whole:  # so is a 0 that no text has
+            continue
+        if whole.start <= part.span.start < whole.end:
             text = one_line(part.span.text)
             if re.search(r"[^\W\d]", text):
                 values[text] = value_text(part.value, taken)
@@ -89,6 +91,12 @@ def _filled_in(expr: Expr, taken: frozenset[str]) -> tuple[str, int] | None:
         case Logic(op=op, args=args):
             parts = _operands(args, 0, taken)
             return None if parts is None else (_JOINED[op].join(parts), 0)
+        case Binder(name=name, kind=kind, domain=domain, where=None, body=body) if not (
+            expr.span.text.startswith(kind)  # else it is what a prior asks of its weights
+        ):
+            parts = _operands((domain, body), -1, taken)
+            bound = name.partition("#")[0]
+            return None if parts is None else (f"{kind}({bound} in {parts[0]} : {parts[1]})", 9)
         case _:
             return None
 
