@@ -9,7 +9,13 @@ from operator import and_
 from typing import TYPE_CHECKING, Literal
 
 from dpcheck import exact
-from dpcheck.logic.formulas import PathFormula, Relation, StateFormula
+from dpcheck.logic.formulas import (
+    PathFormula,
+    Private,
+    Relation,
+    StateFormula,
+    outermost_numbers,
+)
 from dpcheck.records import Frozen
 from dpcheck.source import Span
 
@@ -169,6 +175,26 @@ def quantities_of(claim: Claim) -> tuple[Quantity, ...]:
             return ()
         case _:
             return (claim.quantity,)
+
+
+def is_about_pairs(claim: Claim) -> bool:
+    """Return whether a claim compares neighbors, so that it says nothing where there are none."""
+    if isinstance(claim, FormulaClaim):
+        return _compares(claim.formula)
+    if not isinstance(claim, QuantityClaim | QuantityComparison | QuantityValue):
+        return isinstance(claim, PrivacyClaim)
+    of_pairs = TightEpsilon | TightDelta | LossQuantity | LossTable
+    return any(
+        _compares(each.path) if isinstance(each, PathProbability) else isinstance(each, of_pairs)
+        for each in quantities_of(claim)
+    )
+
+
+def _compares(node: object) -> bool:
+    """Return whether a D stands in a formula, at any depth."""
+    return any(
+        isinstance(each, Private) or _compares(each.path) for each in outermost_numbers(node)
+    )
 
 
 def is_pure(claim: Claim) -> bool:

@@ -26,7 +26,14 @@ from dpcheck.exact import ExpNumber, ParamNumber, TooLarge, exact_text, param_te
 from dpcheck.explore import Explored, MistakesFound
 from dpcheck.explore.open_queries import UNBOUNDED
 from dpcheck.limits import Limit, LimitReached, Limits, RunLimits, too_large
-from dpcheck.logic.claims import ForAll, PrivacyClaim, QuantityClaim, QuantityValue, TightEpsilon
+from dpcheck.logic.claims import (
+    ForAll,
+    PrivacyClaim,
+    QuantityClaim,
+    QuantityValue,
+    TightEpsilon,
+    is_about_pairs,
+)
 from dpcheck.model.program import Mechanism
 from dpcheck.pipeline.claims.explorations import Explorations
 from dpcheck.pipeline.claims.outcomes import (
@@ -476,4 +483,5 @@ def asked_of(
         is_strict=is_strict,
         region=region_of(check.span),
         witness=lacking(check, heading, "its work was ended before it was made"),
+        is_about_pairs=is_about_pairs(check.claim),
     )

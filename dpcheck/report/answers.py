@@ -79,7 +79,8 @@ class Asked:
     inputs and neighbors an outcome speaks (`for x in 0..5`, `adjacent abs(x - x') <= 1`).
     With `is_strict`, a vacuous claim is not ok, whatever its verdict. `region` is None for a claim
     that stands in no file. `witness` is there where evidence is asked for: what says that there is
-    none, until there is some; `stated` where it is a check, and costs are measured.
+    none, until there is some; `stated` where it is a check, and costs are measured. Of a claim that
+    is not about pairs it says nothing how many neighbors there are.
     """
 
     file: str
@@ -94,6 +95,7 @@ class Asked:
     region: Region | None = field(default=None, kw_only=True)
     witness: Witness | None = field(default=None, kw_only=True)
     stated: Stated | None = field(default=None, kw_only=True)
+    is_about_pairs: bool = field(default=True, kw_only=True)
 
     def answered(self, outcome: Outcome, sizes: tuple[int, int] | None, seconds: float) -> Answer:
         """Return the answer with this outcome; `sizes` are the states and transitions."""
