@@ -36,6 +36,7 @@ from dpcheck.logic.claims import (
 )
 from dpcheck.model.program import Mechanism
 from dpcheck.pipeline.claims.explorations import Explorations
+from dpcheck.pipeline.claims.fewer_inputs import fewer_inputs
 from dpcheck.pipeline.claims.outcomes import (
     Ready,
     decided,
@@ -51,6 +52,7 @@ from dpcheck.report.answers import (
     Decided,
     Known,
     Started,
+    advised,
     ended_by,
     region_of,
 )
@@ -198,9 +200,10 @@ class _Work:
         coverage = Coverage(0, 0)
         if self.explored is not None:
             coverage = Coverage(self.explored.sizes.n_initial, self.explored.sizes.n_pairs)
-        outcome = Outcome(Undecided(limit.limit, Phrase.of(limit.progress)), coverage)
+        reached = advised(limit.limit, self.asked)
+        outcome = Outcome(Undecided(reached, Phrase.of(limit.progress)), coverage)
         if self.known is not None:
-            outcome = ended_by(limit.limit, self.known)
+            outcome = ended_by(reached, self.known)
         why = "the claim has no verdict"
         witness = lacking(self.check, self.heading, why)
         return replace(self.answer(outcome), witness=witness)
@@ -484,4 +487,5 @@ def asked_of(
         region=region_of(check.span),
         witness=lacking(check, heading, "its work was ended before it was made"),
         is_about_pairs=is_about_pairs(check.claim),
+        less=fewer_inputs(check.target, check.parameters),
     )

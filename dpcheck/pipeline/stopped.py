@@ -26,9 +26,10 @@ def after_limit(told: Sequence[object], limit: Limit, seconds: float) -> tuple[a
     last = told[-1] if told else None
 
     def undecided(asked: answers.Asked) -> answers.Answer:
-        outcome = Outcome(Undecided(limit), Coverage(0, 0))
+        reached = answers.advised(limit, asked)
+        outcome = Outcome(Undecided(reached), Coverage(0, 0))
         if isinstance(last, answers.Known) and last.asked == asked:
-            outcome = answers.ended_by(limit, last.outcome)
+            outcome = answers.ended_by(reached, last.outcome)
         return asked.answered(outcome, None, seconds)
 
     stopped = ReadingStopped

@@ -45,6 +45,13 @@ def region_of(span: Span) -> Region:
     return Region(span.column, *span.source.position(span.end))
 
 
+def advised(limit: limits.Limit, asked: Asked) -> limits.Limit:
+    """Return a limit of memory with what takes less of it, where that is known of a claim."""
+    if limit.kind != "memory" or not asked.less:
+        return limit
+    return replace(limit, advice=f"{asked.less}; or raise `{OPTIONS[limit.kind]}`")
+
+
 def ended_by(limit: limits.Limit, known: Outcome) -> Outcome:
     """Return that a limit ended the work on a claim of which this was known by then."""
     assert isinstance(known.verdict, Undecided), "else the work was over"
@@ -80,7 +87,8 @@ class Asked:
     With `is_strict`, a vacuous claim is not ok, whatever its verdict. `region` is None for a claim
     that stands in no file. `witness` is there where evidence is asked for: what says that there is
     none, until there is some; `stated` where it is a check, and costs are measured. Of a claim that
-    is not about pairs it says nothing how many neighbors there are.
+    is not about pairs it says nothing how many neighbors there are. `less` is what to write where
+    memory is short of its inputs, "" where these are few.
     """
 
     file: str
@@ -96,6 +104,7 @@ class Asked:
     witness: Witness | None = field(default=None, kw_only=True)
     stated: Stated | None = field(default=None, kw_only=True)
     is_about_pairs: bool = field(default=True, kw_only=True)
+    less: str = field(default="", kw_only=True)
 
     def answered(self, outcome: Outcome, sizes: tuple[int, int] | None, seconds: float) -> Answer:
         """Return the answer with this outcome; `sizes` are the states and transitions."""
