@@ -46,6 +46,8 @@ from dpcheck.check.values import verdicts
 from dpcheck.check.values.amounts import enclosed_amount, epsilon_amount, number_amount
 from dpcheck.check.values.event_text import EventText
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
+from dpcheck.check.values.measures import ClaimRejected
+from dpcheck.diagnostics.quantities import DifferentInputs
 from dpcheck.limits import Limit, Limits
 from dpcheck.logic import claims
 from dpcheck.privacy.composition import composed, is_short
@@ -54,6 +56,7 @@ from dpcheck.privacy.losses import Loss, LossDistribution, sum_of
 from dpcheck.privacy.profile import Piece, profile
 from dpcheck.records import dataclass
 from dpcheck.records import replace as with_fields
+from dpcheck.source import Span
 
 
 def at_distance(chain: Chain, distance: int, limits: Limits) -> Chain:
@@ -100,6 +103,18 @@ def arranged(parts: Sequence[tuple[Chain, int, int]], limits: Limits) -> list[Ru
     return [(at_distance(chain, k, limits), times) for chain, k, times in parts]
 
 
+def independent_runs(
+    parts: Sequence[tuple[Chain, int, int]], titles: Sequence[str], span: Span, limits: Limits
+) -> list[Run]:
+    """Return the runs of parts; raises `ClaimRejected` where they have not the same inputs."""
+    runs = arranged(parts, limits)
+    for (chain, _), title in zip(runs[1:], titles[1:], strict=True):
+        difference = different_inputs(runs[0][0], chain)
+        if difference is not None:
+            raise ClaimRejected(DifferentInputs(span, titles[0], title, difference))
+    return runs
+
+
 def different_inputs(first: Chain, second: Chain) -> str | None:
     """Return how the inputs or neighbors of two chains differ, in words; None if they do not."""
     for chain in (first, second):
@@ -136,12 +151,7 @@ def decide_composition(
 
     All runs have the same inputs and neighbors; selected [n] are initial states of the first.
     """
-    first = runs[0][0]
-    chosen = np.isin(first.neighbors.pairs, selected).any(axis=1)
-    pairs = first.neighbors.pairs[chosen]
-    seen = [
-        with_fields(_seen_in(chain, first, pairs, limits), selected=selected) for chain, _ in runs
-    ]
+    seen = seen_runs([chain for chain, _ in runs], selected, limits)
     times = [each for _, each in runs]
     if outcome := _shown_alone(claim, seen, times):
         return outcome
@@ -163,15 +173,23 @@ def decide_composition(
     return with_fields(outcome, beside=(*outcome.beside, *promises))
 
 
-def _seen_in(chain: Chain, first: Chain, pairs: IntArray, limits: Limits) -> SeenPairs:
+def seen_runs(chains: Sequence[Chain], selected: IntArray, limits: Limits) -> list[SeenPairs]:
+    """Return the same pairs of neighbors in each of some chains, in the same order.
+
+    They have an end in selected[n], states of the first chain.
+    """
+    first = seen_pairs(chains[0], selected, limits)
+    return [first if chain is chains[0] else _seen_in(chain, first) for chain in chains]
+
+
+def _seen_in(chain: Chain, first: SeenPairs) -> SeenPairs:
     """Return the pairs of the first part's states as those of another part."""
-    if chain is not first:
-        states = {chain.state_text(s): s for s in _compared_states(chain)}
-        texts = [[first.state_text(s) for s in pair] for pair in pairs.tolist()]
-        mapped = [[states[text] for text in pair] for pair in texts]
-        pairs = np.array(mapped, np.int64).reshape(-1, 2)
+    states = {chain.state_text(s): s for s in _compared_states(chain)}
+    texts = [[first.asked.state_text(s) for s in pair] for pair in first.states.tolist()]
+    mapped = [[states[text] for text in pair] for pair in texts]
+    pairs = np.array(mapped, np.int64).reshape(-1, 2)
     related = with_fields(chain, neighbors=NeighborRelation(pairs))
-    return seen_pairs(related, distinct(pairs), limits)
+    return with_fields(seen_pairs(related, distinct(pairs), first.limits), selected=first.selected)
 
 
 @dataclass(frozen=True, eq=False)

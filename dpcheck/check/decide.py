@@ -38,7 +38,6 @@ from dpcheck.check.values.verdicts import (
     Violated,
 )
 from dpcheck.diagnostics.claims import AtSelectsNothing, SeveralStates
-from dpcheck.diagnostics.quantities import DifferentInputs
 from dpcheck.exact import (
     Extended,
     MinusInfinity,
@@ -114,25 +113,16 @@ def decide_arranged(
 
     Raises `ClaimRejected` also where the parts do not have the same inputs and neighbors.
     """
-    from dpcheck.check.arrangements import (
-        arranged,
-        decide_composition,
-        different_inputs,
-        group_promise,
-    )
+    from dpcheck.check.arrangements import decide_composition, group_promise, independent_runs
 
     own = parts[0][0]
     selected = own.initial
     try:
-        runs = arranged(parts, limits)
+        runs = independent_runs(parts, titles, span, limits)
         if len(runs) == 1 and runs[0][1] == 1:
             outcome = decide(runs[0][0], claim, at=at, limits=limits, measures=measures)
             beside = group_promise(claim, own, parts[0][1], limits)
             return replace(outcome, beside=(*outcome.beside, *beside))
-        for (chain, _), title in zip(runs[1:], titles[1:], strict=True):
-            difference = different_inputs(runs[0][0], chain)
-            if difference is not None:
-                raise ClaimRejected(DifferentInputs(span, titles[0], title, difference))
         selected = selected_states(Truths(runs[0][0], limits), at)
         return decide_composition(claim, runs, selected, limits)
     except LimitReached as limit:

@@ -162,8 +162,8 @@ class NotForAllValues(Mistake, code="DP627"):
     explanation = """\
 For all values of a `param` at once dpcheck decides `dp`, comparisons of `epsilon`, `delta(..)` and
 `P=?` with a bound, and Boolean combinations of P and D whose brackets hold no further P or D; it
-computes these. Where a D stands inside of a D, the states at which the inner one holds change with
-the value.
+computes these. Of a `compose` it decides `dp`, `epsilon` and `delta(..)`. Where a D
+stands inside of a D, the states at which the inner one holds change with the value.
 
 Wrong: param p in (0, 1)   ...   check m: D{ln 2} [ F D{ln 2} [ X Y ] ]
 Right: param p in (0, 1)   ...   check m: D{ln 2} [ F Y ]"""

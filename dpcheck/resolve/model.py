@@ -416,7 +416,7 @@ def _resolved_check(
     if explored is None:
         return None
     target, arrangement = explored
-    values = _values_asked(question, read, parts, arrangement, reader)
+    values = _values_asked(question, read, parts, reader)
     if not values.is_sound:
         return None
     names = [target_text(part.declaration.name.name, part.given) for part, _, _ in parts]
@@ -446,14 +446,13 @@ def _values_asked(
     question: surface.Question,
     read: tuple[Claim, At | None],
     parts: Sequence[tuple[_Resolved, int, int]],
-    arrangement: Sequence[Part],
     reader: Reader,
 ) -> Quantified:
     """Return for which values of a parameter a claim and states are asked; reports misuse of it."""
     if reader.scope.session.has_params:
         report_misuse(list(reader.collected.atoms.values()), reader.scope)
     targets = [part.target for part, _, _ in parts]
-    return quantified(question, *read, targets, arrangement, reader.scope)
+    return quantified(question, *read, targets, reader.scope)
 
 
 def _explored(

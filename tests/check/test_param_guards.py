@@ -201,7 +201,7 @@ mechanism answer() {
         ("check answer: D{ln 2} [ F D{ln 2} [ X output = 1 ] ]", "DP627"),
         ("check answer at x = 0: P=? [ F P>=1/2 [ X output = 1 ] ] >= p", "DP627"),
         ("check answer at P>=1/2 [ X P>=1/2 [ output = 1 ] ]: dp(ln 2)", "DP627"),
-        ("check compose(answer, 2): dp(ln 2)", "DP627"),
+        ("check compose(answer, 2): renyi(2) <= ln 3", "DP627"),
         ("check answer: loss_tail(ln 2) <= 1/2", "DP627"),
         ("check group(answer, p): dp(ln 2)", "DP410"),
         ("check compose(answer, p): dp(ln 2)", "DP410"),

@@ -14,7 +14,6 @@ from typing import Final, assert_never
 
 import numpy as np
 
-from dpcheck.chain.chain import Chain
 from dpcheck.check.all_values.events import ENDLESS, Events, all_events, failing_events
 from dpcheck.check.all_values.formulas import Where, compared
 from dpcheck.check.all_values.pieces import Function, envelope
@@ -27,6 +26,7 @@ from dpcheck.check.all_values.setting import (
     numbers_of,
     told_by_all,
 )
+from dpcheck.check.arrangements import Run
 from dpcheck.check.decide import looked_at, means, one_number, selected_states
 from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.formulas.vacuity import formula_vacuity
@@ -93,7 +93,7 @@ NOT_SHOWN: Final = Limit("size", unit="what a claim is about is not what is seen
 
 
 def decide_for_all(
-    chain: Chain,
+    runs: Sequence[Run],
     claim: Claim,
     at: At | None,
     for_all: ForAll,
@@ -107,13 +107,13 @@ def decide_for_all(
 ) -> Outcome:
     """Return the outcome of a claim for all values that are asked about.
 
-    `at` restricts the states, `for_all` the values; see `Setting` for the rest. Raises
-    `ClaimRejected` where the claim makes no sense, also at a value that is asked by itself.
+    `at` restricts the states of the first run, `for_all` the values; see `Setting` for the rest.
+    Raises `ClaimRejected` where the claim makes no sense, also at a value that is asked by itself.
     """
-    truths = Truths(chain, limits)
+    truths = Truths(runs[0][0], limits)
     selected = selected_states(truths, at)
     asked = selected, truths, measures
-    setting = Setting(*asked, claim, for_all, vanishing, gaps, weights, at_value)
+    setting = Setting(*asked, claim, runs, for_all, vanishing, gaps, weights, at_value)
     match claim:
         case QuantityValue(quantity=quantity):
             return _value(quantity, setting)

@@ -12,13 +12,13 @@ from flint import fmpz_poly
 
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.sets import distinct
+from dpcheck.check.all_values.composed import RunRows, composed_rows
 from dpcheck.check.all_values.deltas import WorstSets, growing_sets, worst_sets
 from dpcheck.check.all_values.pieces import Function
 from dpcheck.check.all_values.ratios import where_exceeded
 from dpcheck.check.all_values.rows import (
     ONE,
     ZERO,
-    PolynomialRows,
     growth_on,
     polynomial_rows,
     units_of,
@@ -38,12 +38,13 @@ from dpcheck.check.all_values.tables import (
     table_of_hidden,
     tables_of_prefixes,
 )
+from dpcheck.check.arrangements import ENDLESS_PART, seen_runs
 from dpcheck.check.evidence.hidden import HiddenPair, HiddenPairs
 from dpcheck.check.evidence.singular import SingularPart
 from dpcheck.check.evidence.steady_ratios import INSTEAD
 from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
 from dpcheck.check.quantities.privacy import as_comparison
-from dpcheck.check.quantities.seen_pairs import SeenPairs, seen_pairs
+from dpcheck.check.quantities.seen_pairs import SeenPairs
 from dpcheck.check.values.comparisons import SIGNS, as_budget, as_number
 from dpcheck.check.values.verdicts import Coverage, Outcome, Undecided
 from dpcheck.exact import Budget, Number, growth_of, subtract
@@ -57,7 +58,7 @@ from dpcheck.exact.roots import (
     where_sign,
     without,
 )
-from dpcheck.limits import Limits, too_large
+from dpcheck.limits import LimitReached, Limits, too_large
 from dpcheck.logic.claims import (
     PrivacyClaim,
     QuantityClaim,
@@ -74,21 +75,37 @@ ENDLESS: Final = (
 """Why nothing is known, and what to ask."""
 
 
+Seen = Sequence[SeenPairs]
+"""The same pairs in each of some runs."""
+
+Tables = Sequence[PairsTable]
+"""What each of some runs shows of pairs."""
+
+
 class Events:
     """The pairs of a claim about sequences of outputs, with their rows as polynomials."""
 
-    def __init__(self, setting: Setting, seen: SeenPairs, known: PairsTable, line: Line) -> None:
+    def __init__(self, setting: Setting, seen: Seen, known: Tables, line: Line) -> None:
         """Make the rows, on a line on which they and the numbers of the claim are rational."""
         self.setting, self.seen, self.limits = setting, seen, setting.limits
-        self.pairs = known.pairs
         self.line = line
-        self.rows: PolynomialRows = polynomial_rows(known.table, self.line, self.limits)
-        self.steady: Region = _where_0(known.changes, self.line, self.limits)
+        rows = [polynomial_rows(each.table, line, self.limits) for each in known]
+        self.rows, self.pairs = rows[0], known[0].pairs
+        if setting.is_composed:
+            parts = [
+                RunRows(each, table.pairs, times)
+                for each, table, (_, times) in zip(rows, known, setting.runs, strict=True)
+            ]
+            about_ratios = is_pure(setting.claim)
+            self.rows, self.pairs = composed_rows(parts, self.limits, is_pure=about_ratios)
+        changes = (x for each in known for x in each.changes)
+        self.steady: Region = _where_0(changes, line, self.limits)
 
     def failing(self, region: Region) -> Failing:
         """Return a region with what was looked at."""
-        n_pairs = len(self.seen.pairs)
-        n_sequences = len(self.rows.members) if self.seen.are_finite else None
+        n_pairs = len(self.seen[0].pairs)
+        are_listed = not self.setting.is_composed and self.seen[0].are_finite
+        n_sequences = len(self.rows.members) if are_listed else None
         coverage = Coverage(len(self.setting.selected), n_pairs, n_sequences)
         vacuity = () if n_pairs else (NO_NEIGHBORS,)
         return Failing(self.line, region, coverage, vacuity)
@@ -197,35 +214,51 @@ def all_events(setting: Setting) -> Known:
 
     Raises `LimitReached` where it is no list of events.
     """
-    seen = seen_pairs(setting.truths.chain, setting.selected, setting.limits)
-    found = _known_events(setting, seen)
+    found = _known_events(setting, _seen(setting))
     if not found.events:
-        raise too_large(*ENDLESS)
+        raise _endless(setting)
     return found
 
 
-def _known_events(setting: Setting, seen: SeenPairs) -> Known:
+def _seen(setting: Setting) -> Seen:
+    """Return the pairs of neighbors in each of the runs."""
+    chains = [chain for chain, _ in setting.runs]
+    return seen_runs(chains, setting.selected, setting.limits)
+
+
+def _endless(setting: Setting) -> LimitReached:
+    """Return that nothing is known."""
+    return LimitReached(ENDLESS_PART) if setting.is_composed else too_large(*ENDLESS)
+
+
+def _known_events(setting: Setting, seen: Seen) -> Known:
     """Return all that is seen of pairs.
 
     At values at which some parts are steady, or some hidden states alike, it is another list.
     """
     about_ratios = is_pure(setting.claim)
-    parts = singular_parts_of(seen, is_pure=about_ratios)
-    table = partial(pairs_table, seen, is_pure=about_ratios)
-    found = _events_by(parts, lambda steady: table(steady=steady), setting, seen)
-    return Known(found) if found else _events_of_hidden(setting, seen)
+    parts = [part for each in seen for part in singular_parts_of(each, is_pure=about_ratios)]
+    how = {"is_pure": about_ratios, "are_apart": len(seen) > 1}
+
+    def tables(steady: frozenset[SingularPart]) -> Tables | None:
+        found = (pairs_table(each, **how, steady=steady) for each in seen)
+        known = [each for each in found if each is not None]
+        return known if len(known) == len(seen) else None
+
+    found = _events_by(list(dict.fromkeys(parts)), tables, setting, seen)
+    return Known(found) if found or len(seen) > 1 else _events_of_hidden(setting, seen)
 
 
-def _events_of_hidden(setting: Setting, seen: SeenPairs) -> Known:
+def _events_of_hidden(setting: Setting, seen: Seen) -> Known:
     """Return what is seen where outputs tell of hidden states, after as many as it takes.
 
     At every value asked all states that have weight then are told apart, or alike. If that takes
     ever more outputs for single values, these are asked by themselves.
     """
-    doubtful: HiddenPairs = frozenset()
+    (part,), doubtful = seen, frozenset[HiddenPair]()
     told, untold = None, dict[HiddenPair, list[Chosen | None]]()
-    while pairs := hidden_pairs_of(seen, doubtful):
-        told = pairs, partial(table_of_hidden, seen, doubtful=doubtful)
+    while pairs := hidden_pairs_of(part, doubtful):
+        told = pairs, partial(_table_of_hidden, part, doubtful)
         untold = _untold(pairs, setting)
         if not untold:
             break
@@ -239,24 +272,30 @@ def _events_of_hidden(setting: Setting, seen: SeenPairs) -> Known:
     return Known() if told is None else Known(_events_by(*told, setting, seen), alone)
 
 
+def _table_of_hidden(part: SeenPairs, doubtful: HiddenPairs, alike: HiddenPairs) -> Tables | None:
+    """Return the table of a part, by the hidden states that are alike."""
+    table = table_of_hidden(part, alike, doubtful)
+    return None if table is None else [table]
+
+
 _Special = TypeVar("_Special", SingularPart, HiddenPair)
 
 
 def _events_by(
     special: Sequence[_Special],
-    table_where: Callable[[frozenset[_Special]], PairsTable | None],
+    tables_where: Callable[[frozenset[_Special]], Tables | None],
     setting: Setting,
-    seen: SeenPairs,
+    seen: Seen,
 ) -> list[tuple[Region, Events]]:
     """Return all that is seen, by what has changes that are all 0; nothing where a table lacks."""
     line = line_of_claim(setting, [x for each in special for x in each.changes])
-    tables: dict[frozenset[_Special], PairsTable] = {}
+    tables: dict[frozenset[_Special], Tables] = {}
     for unchanged, _ in _where_unchanged(special, line, setting):
-        table = table_where(unchanged)
-        if table is None:
+        found = tables_where(unchanged)
+        if found is None:
             return []
-        tables[unchanged] = table
-    line = _line_of_tables(setting, list(tables.values()))
+        tables[unchanged] = found
+    line = _line_of_tables(setting, [table for found in tables.values() for table in found])
     return [
         (region, Events(setting, seen, tables[unchanged], line))
         for unchanged, region in _where_unchanged(special, line, setting)
@@ -312,22 +351,22 @@ def failing_events(claim: PrivacyClaim | QuantityClaim, setting: Setting) -> Fai
     """Return where a claim about `epsilon` or `delta(..)` fails."""
     compared = as_comparison(claim)
     assert isinstance(compared, QuantityClaim), "it is compared with a bound"
-    seen = seen_pairs(setting.truths.chain, setting.selected, setting.limits)
+    seen = _seen(setting)
     known = _known_events(setting, seen)
     if known.events:
         parts = [without(region, [_where_holds(compared, each)]) for region, each in known.events]
         return known.failing(joined(or_, parts))
     failing: Failing | None = None
-    for tables in tables_of_prefixes(seen):
-        line = _line_of_tables(setting, tables)
-        low, high = (Events(setting, seen, each, line) for each in tables)
+    for ends in zip(*map(tables_of_prefixes, seen), strict=False):
+        line = _line_of_tables(setting, [table for end in ends for table in end])
+        low, high = (Events(setting, seen, each, line) for each in zip(*ends, strict=True))
         surely, possibly = _where_between(compared, low, high)
         doubtful = without(possibly, [surely])
         failing = replace(low.failing(complement(possibly)), doubtful=doubtful)
         if joined(and_, [setting.asked(line), doubtful]).is_empty:
             break
     if failing is None:
-        raise too_large(*ENDLESS)
+        raise _endless(setting)
     return failing
 
 

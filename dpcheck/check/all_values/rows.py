@@ -69,6 +69,20 @@ def polynomial_rows(table: SequenceTable, line: Line, limits: Limits) -> Polynom
     return PolynomialRows(line, common, tuple(map(tuple, members)), index)
 
 
+def numbered(rows: PolynomialRows) -> tuple[list[fmpz_poly], IntArray]:
+    """Return the different polynomials of all sequences, and which each source has of each."""
+    known: dict[object, int] = {}
+    found: list[fmpz_poly] = []
+    numbers = np.zeros_like(rows.index)
+    for s, members in enumerate(rows.members):
+        for p in members:
+            if known.setdefault(tuple(p.coeffs()), len(found)) == len(found):
+                found.append(p)
+        codes = np.array([known[tuple(p.coeffs())] for p in members], np.int64)
+        numbers[s] = codes[rows.index[s]]
+    return found, numbers
+
+
 def units_of(table: SequenceTable) -> Iterable[Whole]:
     """Return numbers whose units are those of a whole table."""
     return [*table.denominators, *(w for w in table.weights.tolist() if not isinstance(w, int))]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import and_, or_
 
+from dpcheck.check.arrangements import Run
 from dpcheck.check.decide import Asked
 from dpcheck.check.values.verdicts import Coverage, Outcome, Vacuity
 from dpcheck.exact import (
@@ -27,18 +28,25 @@ from dpcheck.records import Frozen, dataclass, field, fields
 class Setting(Asked):
     """What a claim about all values of a parameter is decided with.
 
-    `vanishing` are weights that are 0 for some value of it, `gaps` those between ratios of shown
-    numbers, of which one stands for both where they are equal; `weights` have the units of all,
-    also of those that no number of the claim depends on. `at` asks the same claim of one value, or
-    of the irrational one that lies in an interval.
+    It is about independent `runs`, mostly one. `vanishing` are weights that are 0 for some value of
+    the parameter, `gaps` those between ratios of shown numbers, of which one stands for both where
+    they are equal; `weights` have the units of all, also of those that no number of the claim
+    depends on. `at` asks the same claim of one value, or of the irrational one that lies in an
+    interval.
     """
 
     claim: Claim
+    runs: Sequence[Run]
     for_all: ForAll
     vanishing: tuple[Number, ...]
     gaps: tuple[Number, ...]
     weights: tuple[Number, ...]
     at: Callable[[Chosen | Param], Outcome]
+
+    @property
+    def is_composed(self) -> bool:
+        """Whether the claim is about more than one run."""
+        return len(self.runs) > 1 or self.runs[0][1] > 1
 
     def zeros(self, line: Line) -> Region:
         """Return the values asked strictly inside of the interval at which a weight is 0."""

@@ -39,7 +39,7 @@ from dpcheck.check.all_values.losses import (
     not_below,
     sums_above,
 )
-from dpcheck.check.all_values.rows import ONE, ZERO, PolynomialRows
+from dpcheck.check.all_values.rows import ONE, ZERO, PolynomialRows, numbered
 from dpcheck.exact.polynomial import is_term
 from dpcheck.exact.roots import Bound, Growth, Region, Root, everywhere, rational_between
 from dpcheck.limits import Limits
@@ -93,7 +93,7 @@ def strongest_pairs(
     ends: IntArray = first[np.stack(np.divmod(keys, len(first)), axis=1)]
     if low is None or len(ends) <= FEW:
         return ends
-    polynomials, numbers = _numbered(rows)
+    polynomials, numbers = numbered(rows)
     polynomials = [p.inflate(question.power) for p in polynomials]
     row_bits = n_bits(len(rows.members) * (1 + max(p.degree() for p in polynomials))) // 2
     search = _Search(polynomials, Rows.of(polynomials, row_bits), numbers, question, limits)
@@ -293,17 +293,3 @@ def _whole(values: Iterable[fmpq | fmpz]) -> tuple[Table, int]:
     unit = lcm(*(int(value.q) for value in exact))
     table: Table = np.array([int((value * unit).p) for value in exact], object)
     return table, unit
-
-
-def _numbered(rows: PolynomialRows) -> tuple[list[fmpz_poly], IntArray]:
-    """Return the different polynomials of all sequences, and which each source has of each."""
-    known: dict[object, int] = {}
-    found: list[fmpz_poly] = []
-    numbers = np.zeros_like(rows.index)
-    for s, members in enumerate(rows.members):
-        for p in members:
-            if known.setdefault(tuple(p.coeffs()), len(found)) == len(found):
-                found.append(p)
-        codes = np.array([known[tuple(p.coeffs())] for p in members], np.int64)
-        numbers[s] = codes[rows.index[s]]
-    return found, numbers

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
+from itertools import repeat
 
 import numpy as np
 
@@ -46,10 +47,11 @@ class PairsTable:
 
 
 def pairs_table(
-    seen: SeenPairs, *, is_pure: bool, steady: AbstractSet[SingularPart] = frozenset()
+    seen: SeenPairs, *, is_pure: bool, are_apart: bool, steady: AbstractSet[SingularPart]
 ) -> PairsTable | None:
     """Return the table of pairs; it `is_pure` if it is asked about ratios alone.
 
+    These are those of all pairs together, where outputs are endless, unless they `are_apart`.
     None where prefixes of outputs without end do not merge for all values. `steady` are parts which
     have no cycle that changes a ratio at the values that the table is for.
     """
@@ -61,8 +63,13 @@ def pairs_table(
     if not is_pure:
         graph = prefixes.complete(seen.limits, steady)
         return None if graph is None else _of_losses(graph)
-    found = prefixes.steady(seen.limits)
-    return None if found is None else PairsTable(*_by_number([found.sides]), found.changes)
+    found = prefixes.steady(seen.limits, are_apart=are_apart)
+    if found is None:
+        return None
+    places, ratios = found
+    table, pairs = _by_number([each.sides for each in ratios])
+    changes = tuple(x for each in ratios for x in each.changes)
+    return PairsTable(table, pairs[places], changes)
 
 
 def singular_parts_of(seen: SeenPairs, *, is_pure: bool) -> tuple[SingularPart, ...]:
@@ -94,6 +101,10 @@ def tables_of_prefixes(seen: SeenPairs) -> Iterator[tuple[PairsTable, PairsTable
 
     Nothing where an analyst chooses: strategies for all values at once are not compared.
     """
+    if seen.are_finite:  # a part of runs of which others are not
+        table = pairs_table(seen, is_pure=False, are_apart=True, steady=frozenset())
+        assert table is not None, "sequences are finitely many"
+        yield from repeat((table, table))
     prefixes, depth = endless_prefixes(seen), 1
     while not seen.chain.offers and depth <= _MAX_DEPTH:
         cut = partial(prefixes.cut, depth, seen.limits)
@@ -110,7 +121,9 @@ def tables_of_prefixes(seen: SeenPairs) -> Iterator[tuple[PairsTable, PairsTable
 def _of_losses(graph: MergedPrefixes) -> PairsTable:
     """Return a table of the losses of all pairs; those that begin alike are one."""
     first = dict(zip(graph.roots, range(len(graph.roots)), strict=True))
-    return PairsTable(*_by_number([_masses(graph.losses(pair)) for pair in first.values()]))
+    numbers = dict(zip(first, range(len(first)), strict=True))
+    table, pairs = _by_number([_masses(graph.losses(pair)) for pair in first.values()])
+    return PairsTable(table, pairs[[numbers[root] for root in graph.roots]])
 
 
 def _masses(losses: LossDistribution) -> list[Sides]:

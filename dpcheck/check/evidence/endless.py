@@ -111,14 +111,22 @@ class EndlessPrefixes:
             self._singular.append(singular_parts(self._directions) if are_few else None)
         return self._singular[0]
 
-    def steady(self, limits: Limits) -> SteadyRatios | None:
+    def steady(
+        self, limits: Limits, *, are_apart: bool
+    ) -> tuple[list[int], list[SteadyRatios]] | None:
         """Return the ratios where none grows, and at which values of a parameter that is so.
 
+        Which of these each pair has, [n_pairs]: all together have one, unless they `are_apart`.
         None where directions are many.
         """
         if not self._are_few(limits):
             return None
-        return steady_ratios(self._directions, self._roots, limits)
+        if not are_apart:
+            return [0] * len(self._roots), [steady_ratios(self._directions, self._roots, limits)]
+        roots = dict.fromkeys(self._roots)
+        numbers = dict(zip(roots, range(len(roots)), strict=True))
+        found = [steady_ratios(self._directions, [root], limits) for root in roots]
+        return [numbers[root] for root in self._roots], found
 
     def graph(self, limits: Limits) -> tuple[DirectionGraph, list[int]] | None:
         """Return the directions and where pairs begin; None if they are many, or somebody asks."""

@@ -85,6 +85,23 @@ class Ready:
         return [(self.sources[k].chain, part.distance, part.times) for part, k in pairs]
 
     @property
+    def titles(self) -> list[str]:
+        """What the parts of an arrangement are called."""
+        return [part.target.title for part in self.check.parts]
+
+    @property
+    def vanishing(self) -> tuple[Number, ...]:
+        """The weights of all parts that are 0 for some value of a parameter."""
+        known = (source.explored.table.weights.vanishing for source in self.sources)
+        return tuple(dict.fromkeys(weight for each in known for weight in each))
+
+    @property
+    def weights(self) -> tuple[Number, ...]:
+        """Weights of all parts, one for each unit."""
+        known = (source.explored.table.weights.by_unit for source in self.sources)
+        return tuple(weight for each in known for weight in each.values())
+
+    @property
     def measures(self) -> Measures:
         """The numbers that the claim measures."""
         return measures_of(self.explored, self.check, self.chain.n_states)
@@ -153,8 +170,8 @@ def _for_all_values(
     except LimitReached as reached:
         if reached.limit.kind != "size" or isinstance(claim, QuantityValue):
             raise
-        weights = tuple(ready.explored.table.weights.by_unit.values())
-        shown = violated_somewhere(claim, for_all, weights, partial(single.outcome, claim))
+        at_value = partial(single.outcome, claim)
+        shown = violated_somewhere(claim, for_all, ready.weights, at_value)
         if shown is None:
             raise
         return shown
@@ -165,29 +182,27 @@ def _at_once(ready: Ready, for_all: ForAll, single: _SingleValues, limits: Limit
     from dpcheck.check.all_values.decide import NOT_SHOWN, decide_for_all
     from dpcheck.check.all_values.parts import gaps_of, joined_outcome, parts_of
     from dpcheck.check.all_values.setting import numbers_of
-    from dpcheck.check.arrangements import at_distance
+    from dpcheck.check.arrangements import independent_runs
 
     check = ready.check
     ratios = [ratio for source in ready.sources for ratio in source.window.ratios]
 
     def decide_on(ready: Ready, claim: Claim) -> Outcome:
-        chain = ready.chain
-        for _, distance, _ in ready.parts:  # one, of a group: compositions are refused
-            chain = at_distance(chain, distance, limits)
-        weights = ready.explored.table.weights
+        runs = [(ready.chain, 1)]
+        if check.parts:
+            runs = independent_runs(ready.parts, ready.titles, check.span, limits)
         return decide_for_all(
-            *(chain, claim, check.at, for_all),
-            *(tuple(weights.vanishing), tuple(gaps_of(ratios)), tuple(weights.by_unit.values())),
+            *(runs, claim, check.at, for_all),
+            *(ready.vanishing, tuple(gaps_of(ratios)), ready.weights),
             at_value=partial(single.outcome, claim),
-            measures=measures_of(ready.explored, check, chain.n_states),
+            measures=ready.measures,
             limits=limits,
         )
 
     shown = told_in_kinds(ready.sources, check.claim)
     if shown:
-        weights = ready.explored.table.weights
-        others = *numbers_of(check.claim), *weights.by_unit.values()
-        parts = parts_of(for_all, ratios, others, weights.vanishing)
+        others = *numbers_of(check.claim), *ready.weights
+        parts = parts_of(for_all, ratios, others, ready.vanishing)
         if parts:
             found = [single.outcome_or_limit(check.claim, part) for part in parts]
             return joined_outcome(check.claim, for_all, parts, found)
@@ -431,7 +446,7 @@ def _decided_on(ready: Ready, claim: Claim, limits: Limits) -> Outcome:
         return decide(chain, claim, at=check.at, limits=limits, measures=measures, truths=known)
     return decide_arranged(
         ready.parts,
-        [part.target.title for part in check.parts],
+        ready.titles,
         claim,
         at=check.at,
         span=check.span,

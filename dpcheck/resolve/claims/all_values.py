@@ -21,7 +21,7 @@ from dpcheck.logic import claims
 from dpcheck.logic.formulas import is_nested, outermost_numbers
 from dpcheck.model import surface
 from dpcheck.model.evaluation import apply
-from dpcheck.model.program import Mechanism, Part, Target
+from dpcheck.model.program import Mechanism, Target
 from dpcheck.model.surface_text import one_line
 from dpcheck.model.values import Value, value_text
 from dpcheck.records import dataclass, replace
@@ -53,7 +53,6 @@ def quantified(
     claim: claims.Claim,
     at: claims.At | None,
     targets: Sequence[Target],
-    arrangement: Sequence[Part],
     scope: Scope,
 ) -> Quantified:
     """Return for which values of which parameter a question is asked; else report why none."""
@@ -73,7 +72,7 @@ def quantified(
     known = None if _is_hidden(question, params, scope) else _for_all(question, values[0], scope)
     if known is None:
         return WRONG
-    what = _undecided_for_all(claim, at, arrangement, targets)
+    what = _undecided_for_all(claim, at, targets)
     is_one = known.single is not None and len(params) == 1
     if is_one and (what is not None or _has_values_at(known.single, known, values)):
         return Quantified(known)
@@ -281,17 +280,12 @@ def _is_end(end: Value, *, is_exponential: bool) -> TypeGuard[Chosen]:
 
 
 def _undecided_for_all(
-    claim: claims.Claim,
-    at: claims.At | None,
-    arrangement: Sequence[Part],
-    targets: Sequence[Target],
+    claim: claims.Claim, at: claims.At | None, targets: Sequence[Target]
 ) -> str | None:
     """Return what of a claim is decided for single values only; None if nothing is."""
     adapts = any(isinstance(target, Mechanism) and target.has_queries for target in targets)
     if adapts and not claims.is_pure(claim):
         return "δ of an analyst who adapts"
-    if len(arrangement) > 1 or any(part.times > 1 for part in arrangement):
-        return "a composition"
     if isinstance(at, claims.AtCondition) and is_nested(at.condition):
         return "P or D in the condition of `at`"
     inside = "a P or D inside of the brackets of another"
