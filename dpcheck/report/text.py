@@ -37,8 +37,6 @@ _INTERVALS_SHOWN = 6
 """Intervals of a parameter that are shown."""
 _SITUATIONS_TOLD = 6
 """Of more situations of an analyst, those are told in which something else is asked than before."""
-_CONTINUED, _AS_ABOVE = "continued", "as above"
-"""A head of a target that was told before, and one with the inputs of the head right above."""
 _CRASHES_SHOWN = 3
 """Internal errors that are shown in full."""
 
@@ -46,9 +44,8 @@ _CRASHES_SHOWN = 3
 class AnswerLines:
     """Lines for the answers of one file, each as soon as it is known, in the order of the file.
 
-    With `only_wrong`, claims that came out as written are left out, computed values kept. What a
-    head says is not said again below it: of a target that was told before, nor of the next one for
-    the same inputs and neighbors.
+    With `only_wrong`, claims that came out as written are left out, computed values kept. Every
+    head says what the verdicts below it cover.
     """
 
     def __init__(self, asked: Sequence[Asked], *, only_wrong: bool) -> None:
@@ -56,8 +53,7 @@ class AnswerLines:
         self._only_wrong = only_wrong
         self._groups = groupby(asked, key=lambda each: each.target)
         self._shown: Answer | None = None
-        self._heads: dict[str, Answer] = {}  # what the head of each target was made of
-        self._is_open = False  # whether one line was the last claim
+        self._head: Answer | None = None  # what the head above the next claims was made of
         self._column = 0
 
     def add(self, answer: Answer) -> Iterator[Line]:
@@ -69,36 +65,25 @@ class AnswerLines:
             yield line(Piece(visible(answer.file), "strong"))
         if last is None or last.target != answer.target:
             self._column = self._next_column(answer.target)
-            yield from self._head(answer, last)
-        lines = [*_answer(answer, _claim_text(answer), self._column), *self._own_pairs(answer)]
-        self._is_open = len(lines) == 1
-        yield from lines
+            self._head = answer
+            yield line()
+            yield _heading(answer)
+        yield from _answer(answer, _claim_text(answer), self._column)
+        yield from self._own_pairs(answer)
 
     def end(self) -> Iterator[Line]:
         """Yield what stands between this file and the next."""
         if self._shown is not None:
             yield line()
 
-    def _head(self, answer: Answer, last: Answer | None) -> Iterator[Line]:
-        """Yield the head of a target, with what is not said above it."""
-        above = self._heads.setdefault(answer.target, answer)
-        facts = _facts(answer)
-        if above is not answer:
-            facts = [_CONTINUED]
-        elif last is not None and answer.covers and last.covers == answer.covers:
-            said = _counts(self._heads[last.target])
-            facts = [_AS_ABOVE, *(each for each in _counts(answer) if each not in said)]
-        if not self._is_open or facts[:1] not in ([_CONTINUED], [_AS_ABOVE]):
-            yield line()
-        yield _heading(answer, facts)
-
     def _own_pairs(self, answer: Answer) -> Iterator[Line]:
         """Yield how many neighbors a claim was about, by `at`, if others are told above it."""
-        pairs, head = _counts(answer)[1:], self._heads[answer.target]
-        if answer.is_about_pairs and pairs and pairs != _counts(head)[1:]:
+        assert self._head is not None, "a head stands above each claim"
+        pairs, above = _counts(answer)[1:], _counts(self._head)[1:]
+        if answer.is_about_pairs and pairs and pairs != above:
             yield from row_lines([Row("covers", pairs[0], "faint")])
             if answer.at is None:  # these are all that the target has
-                self._heads[answer.target] = answer
+                self._head = answer
 
     def _next_column(self, target: str) -> int:
         """Return how wide the next claims about a target are, but for those that are very wide."""
@@ -108,7 +93,7 @@ class AnswerLines:
 
 def answer_text(answer: Answer) -> str:
     """Return all that is said of a claim below its target, as away from a terminal."""
-    lines = [_heading(answer, _facts(answer)), *_answer(answer, _claim_text(answer), 0)]
+    lines = [_heading(answer), *_answer(answer, _claim_text(answer), 0)]
     rows = (plain(row) for each in lines for row in laid_out(each, WIDTH))
     return "\n".join(row.removeprefix("  ") for row in rows)
 
@@ -118,16 +103,11 @@ def _is_worth_saying(answer: Answer) -> bool:
     return not answer.is_ok or answer.kind == "compute" or differs
 
 
-def _facts(first: Answer) -> list[str]:
-    """Return what every verdict below a head covers, and its own counts."""
+def _heading(first: Answer) -> Line:
+    """Return the target of an answer, what every verdict below it covers, and its own counts."""
     facts = [*first.covers, *_counts(first)]
     if first.at is not None and len(_counts(first)) > 1:
         facts[-1] += f" at {first.at}"
-    return facts
-
-
-def _heading(first: Answer, facts: Sequence[str]) -> Line:
-    """Return the target of an answer, and what is said of it."""
     said = Piece(" · ".join(notation.shortened(visible(text)) for text in facts), "faint")
     return line("  ", Piece(visible(first.target), "strong"), "  ", said, hang=_HANG)
 
