@@ -527,6 +527,40 @@ def distributions(statements, policy="unbounded"):
 @pytest.mark.parametrize(
     "statements",
     [
+        "a ~ geometric(x, 1/8) POLICY  output max(i in 0..5 where i = 0 | a > i : i)",
+        "a ~ geometric(x, 1/8) POLICY  output count(i in 0..5 where a > i : true)",
+        "a ~ geometric(x, 1/8) POLICY  output count(i in 0..3 : i > 0 & a > 6 div i - 1)",
+        "a ~ geometric(x, 1/8) POLICY  output exists(i in 0..2 where i > 0 & a > 4 div i : i = 1)",
+        (
+            "a ~ geometric(x, 1/8) POLICY  b ~ geometric(0, 1/9) POLICY\n"
+            "  output count(i in 0..3 : i > 0 & a + 6 div i > b + 4)"
+        ),
+        (
+            "a ~ geometric(x, 1/8) POLICY  b ~ geometric(0, 1/9) POLICY\n"
+            "  output max(i in 0..4 where i = 0 | a > b + i : i)"
+        ),
+        (
+            "a ~ geometric(x, 1/8) POLICY  k ~ {i: if a > i then 2 else 1 for i in 2..4} normalized"
+            "  output k"
+        ),
+        (
+            "a ~ geometric(x, 1/8) POLICY  k ~ {i: 1 for i in 2..4 where i = 2 | a > i} normalized"
+            "  output k"
+        ),
+        "a ~ geometric(x, 1/8) POLICY  k ~ {if a > i then i else 0: 1/3 for i in 2..4}  output k",
+    ],
+)
+def test_what_numbers_are_compared_with_element_by_element_lies_in_the_window(statements):
+    """Also where a condition on noise chooses elements, and where some of them have no value."""
+    exact, near = distributions(statements), distributions(statements, f"clamped -{WIDTH}..{WIDTH}")
+    for state, row in exact.items():
+        assert len(row) > 1
+        assert all(abs(float(p - near[state].get(y, 0))) < 1e-7 for y, p in row.items()), state
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
         (
             "a ~ geometric(x, 1/9) POLICY  b ~ geometric(0, 1/8) POLICY  k := 0\n"
             "  if b > a { (a, k) := (4, 1) }  c ~ geometric(x, 1/9) POLICY\n  output (a > c, k)"

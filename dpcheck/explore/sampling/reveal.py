@@ -23,13 +23,13 @@ from dpcheck.explore.sampling.distributions import Supports, move_of, whole_weig
 from dpcheck.explore.tails.laws import Levels, cell_chance, chance, shown_kinds
 from dpcheck.explore.tails.tails import TAIL_STATE, Tails, Window, WindowTooSmall
 from dpcheck.explore.values.codes import FIRST_FAULT, PLAIN, TRUE, ValueTable
-from dpcheck.explore.values.evaluate import Frame, evaluated
+from dpcheck.explore.values.evaluate import Frame, codes_of_all, evaluated
 from dpcheck.explore.values.mistakes import MistakeFault, spoken
 from dpcheck.explore.values.weights import are_positive, is_zero, told_apart
 from dpcheck.model.evaluation import Fault
 from dpcheck.model.expressions import Expr, Var, reads
 from dpcheck.model.program import Parametric
-from dpcheck.model.values import Beyond, SetValue, Value
+from dpcheck.model.values import Beyond, Value
 
 AS_LONG = 1 << 12
 """So many numbers as long as those of a cell fit in memory: of 2 * 10^6 bits, some 3 s of work."""
@@ -178,9 +178,7 @@ def _added(added: Sequence[Expr], frame: Frame, table: ValueTable) -> tuple[int,
     low = high = 0
     for expr in added:
         ends = [0]
-        for code in np.unique(evaluated(expr, frame, table)).tolist():
-            value = table.value(code) if code < FIRST_FAULT else 0
-            items = value.items if isinstance(value, SetValue) else (value,)
-            ends += [move_of(each, expr.span) for each in items]
+        for code in np.unique(codes_of_all(expr, frame, table)).tolist():
+            ends += [move_of(table.value(code), expr.span)] if code < FIRST_FAULT else []
         low, high = low + min(ends), high + max(ends)
     return low, high

@@ -22,7 +22,7 @@ from dpcheck.exact import ExpNumber, Number, Rational, ceil, compare, floor, mul
 from dpcheck.explore.tails import laws
 from dpcheck.explore.tails.wide import Wide
 from dpcheck.explore.values.codes import FALSE, FIRST_FAULT, PLAIN, UNASSIGNED, ValueTable
-from dpcheck.explore.values.evaluate import Frame, evaluated
+from dpcheck.explore.values.evaluate import Frame, codes_of_all
 from dpcheck.limits import LimitReached, too_large
 from dpcheck.model.values import ArrayValue, Beyond, SetValue, Value, value_text
 from dpcheck.records import dataclass, field, replace
@@ -399,7 +399,7 @@ class Tails:
         """Raise `WindowTooSmall` where wide numbers may meet others outside of the window."""
         met = Window()
         for guard in self.wide.guards.get(node, ()):
-            met = with_codes(met, evaluated(guard, frame, self.table), self.table)
+            met = with_codes(met, codes_of_all(guard, frame, self.table), self.table)
         if met.low <= met.high:
             self.states.met = met
             self.met = self.met.with_values(met.low - self.farthest, met.high + self.farthest)

@@ -52,11 +52,12 @@ class Wide:
     """What a mechanism does with its wide variables.
 
     groups: the variables of each group, sorted. revealing: the nodes that draw what is shown of a
-    wide number (see `with_numbers_revealed`), with its group. guards: by node, expressions whose
-    values have to lie in the window while that node runs. sums: by node, for each group the numbers
-    in sums, and all that is added to them. touching: by node, the groups it reads or writes.
-    arriving: the nodes that draw a wide variable (and do not copy one), or how far some are apart
-    (see `with_sums_resolved`), with their group. showing: those that output one.
+    wide number (see `with_numbers_revealed`), with its group. guards: by node, expressions of which
+    all values (`evaluate.codes_of_all`) have to lie in the window while that node runs. sums: by
+    node, for each group the numbers in sums, and all that is added to them. touching: by node, the
+    groups it reads or writes. arriving: the nodes that draw a wide variable (and do not copy one),
+    or how far some are apart (see `with_sums_resolved`), with their group. showing: those that
+    output one.
     """
 
     groups: tuple[tuple[str, ...], ...]
@@ -295,9 +296,13 @@ class _Uses:
                 for _, weight in branches:
                     self.narrow(weight, "a probability", _NEEDED["probability"])
                 return self._together([value for value, _ in branches])
-            case program.Weighted(domain=domain, where=where, value=value, weight=weight):
-                for part in (domain, *(() if where is None else (where,)), value, weight):
+            case program.Weighted(name=name, domain=domain, where=where, weight=weight) as listed:
+                self.narrow(domain, "a distribution")
+                elements = Binder(name, "set", domain, where, listed.value, listed.span)
+                self._context.append(self._elements(elements))
+                for part in (*(() if where is None else (where,)), listed.value, weight):
                     self.narrow(part, "a distribution")
+                self._context.pop()
                 return NONE
             case program.LetDistribution(name=name, value=value, body=body):
                 self._bound[name] = self.holds(value)
@@ -451,15 +456,26 @@ class _Uses:
     def _binder(self, expr: Binder) -> Names:
         """Return what the result of a binder may be a copy of."""
         self.narrow(expr.domain, f"`{expr.kind}`")
+        elements = self._elements(expr)
         if expr.where is not None:
-            self._context.append(expr)
+            self._context.append(elements)
             self.narrow(expr.where, "`where`")
             self._context.pop()
-        names = self._inside(expr, expr.body)
+        names = self._inside(elements, expr.body)
         if names and expr.kind not in ("max", "min", "argmax", "argmin"):
             self._refuse(f"`{expr.kind}`", names, expr.body.span)
         self.joined.append(names)
         return names if expr.kind in ("max", "min") else NONE
+
+    def _elements(self, binder: Binder) -> Binder:
+        """Return a binder over all elements that a run may look at, as far as that is known.
+
+        Which of them satisfy a condition on wide numbers is known in a window that holds what these
+        are compared with there, and where gaps are resolved; so all elements do until then.
+        """
+        names = set() if binder.where is None else set(reads(binder.where))
+        is_known = not any(self._bound.get(name) or name in self.drawn for name in names)
+        return binder if is_known else replace(binder, where=None)
 
     def _inside(self, binding: Let | Binder, body: Expr) -> Names:
         self._context.append(binding)

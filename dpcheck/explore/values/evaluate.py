@@ -454,6 +454,26 @@ def spread_frames(
     return domains, (part.inner for part in _spreads(name, domain, domains, frame, table))
 
 
+def codes_of_all(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
+    """Return the codes [n_codes] of an expression's values: of a set `{e for i in S}`, of each e.
+
+    So an e without a value, which is a fault, leaves the others known.
+    """
+    match expr:
+        case Let(name=name, value=value, body=body):
+            return codes_of_all(body, frame.bound(name, _codes(value, frame, table)), table)
+        case Binder(name=name, kind="set", domain=domain, where=where, body=body):
+            found = [np.empty(0, np.int64)]
+            for inner in spread_frames(name, domain, frame, table)[1]:
+                kept = inner
+                if where is not None:
+                    kept = inner.at(marked(truths(where, inner, table) == TRUE))
+                found.append(codes_of_all(body, kept, table))
+            return np.concatenate(found)
+        case _:
+            return evaluated(expr, frame, table)
+
+
 def _kept_bodies(
     where: Expr | None, bodies: tuple[Expr, ...], part: _Spread, table: ValueTable
 ) -> tuple[IntArray, IntArray, IntArray]:
