@@ -259,7 +259,7 @@ def test_sequences_and_pairs_that_are_alike_are_asked_once_for_their_worst_sets(
 
 def test_no_set_is_asked_after_one_that_loses_too_much_for_all_values(monkeypatch):
     rows = PolynomialRows(LINE, 9 * T, ((ZERO, T),), np.array([[1]]))
-    sets = WorstSets(rows, (1, 1), ((ZERO, ZERO), (2 * T, T), (4 * T, 2 * T)))
+    sets = WorstSets(rows, (1, 1), ((ZERO, ZERO), (2 * T, T), (4 * T, 2 * T)), Limits())
     asked = counted(monkeypatch, roots, "where_above")
     assert sets.where_above(0).is_everything
     assert len(asked) == 2

@@ -360,7 +360,7 @@ def _parts(quantity: TightEpsilon | TightDelta, events: Events) -> list[_Part]:
             pieces = [] if finite.is_empty else envelope(ratios, (ONE, ONE, 1), line, limits)
             parts: list[_Part] = [(infinite, lambda _: "inf")]
             for region, (p, _, d) in pieces:
-                text = methodcaller("logarithm_text", p, d)
+                text = methodcaller("logarithm_text", p**events.n_equal, d**events.n_equal)
                 parts.append((joined(and_, [region, finite]), text))
             return parts
         case TightDelta(epsilon=epsilon):

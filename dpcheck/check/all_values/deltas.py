@@ -35,6 +35,7 @@ class WorstSets:
     rows: PolynomialRows
     growth: tuple[Number, int]
     sides: tuple[Sides, ...]
+    limits: Limits
 
     def where_above(self, delta: Number, *, or_equal: bool = False) -> roots.Region:
         """Return where some sum is above δ, or equal to it."""
@@ -42,7 +43,8 @@ class WorstSets:
         above, below = line.polynomials(delta)
         growth = growth_on(line, self.growth)
         regions = [roots.everywhere(False, line.low, line.high)]
-        for p, q in self.sides:
+        for k, (p, q) in enumerate(self.sides):
+            self.limits.check_time(f"{k} of {len(self.sides)} worst sets compared")
             rest = below * p - above * rows.denominator  # against e^ε q, times below
             ends = line.low, line.high
             regions.append(roots.where_above(rest, below * q, growth, *ends, or_equal=or_equal))
@@ -63,7 +65,7 @@ def worst_sets(
     rows: PolynomialRows, pairs: IntArray, growth: tuple[Number, int], limits: Limits
 ) -> WorstSets:
     """Return the worst sets of pairs of sources, [n_pairs, 2], in both directions."""
-    search = _Search(rows, growth)
+    search = _Search(rows, growth, limits)
     different, which = np.unique(rows.index, axis=1, return_inverse=True)
     ends = which.reshape(-1)[np.concatenate([pairs, pairs[:, ::-1]])]
     found: dict[object, Sides] = {((), ()): (ZERO, ZERO)}
@@ -73,7 +75,7 @@ def worst_sets(
         for sides in search.cells(different[:, i].tolist(), different[:, j].tolist()):
             key = tuple(sides[0].coeffs()), tuple(sides[1].coeffs())
             found.setdefault(key, sides)
-    return WorstSets(rows, growth, tuple(found.values()))
+    return WorstSets(rows, growth, tuple(found.values()), limits)
 
 
 def growing_sets(rows: PolynomialRows, pairs: IntArray, limits: Limits) -> Iterator[Sides]:
@@ -124,6 +126,7 @@ class _Search:
 
     rows: PolynomialRows
     growth: tuple[Number, int]
+    limits: Limits
     known: dict[tuple[int, int, int], tuple[fmpz_poly, roots.Region]] = field(default_factory=dict)
 
     def cells(self, first: list[int], second: list[int]) -> Iterator[Sides]:
@@ -131,13 +134,15 @@ class _Search:
         members, line = self.rows.members, self.rows.line
         found = [self._where(s, *each) for s, each in enumerate(zip(first, second, strict=True))]
         ends = roots.distinct_roots(root for _, region in found for root in region.ends)
-        for x in roots.samples(ends, line.low, line.high):
+        for k, x in enumerate(roots.samples(ends, line.low, line.high)):
+            self.limits.check_time(f"the worst sets of {k} cells of a pair")
             chosen = [s for s, (g, _) in enumerate(found) if roots.sign_at(g, x) > 0]
             p = sum((members[s][first[s]] for s in chosen), ZERO)
             yield p, sum((members[s][second[s]] for s in chosen), ZERO)
 
     def _where(self, s: int, i: int, j: int) -> tuple[fmpz_poly, roots.Region]:
         if (s, i, j) not in self.known:
+            self.limits.check_time(f"the signs of {len(self.known)} differences")
             line = self.rows.line
             f, g, n = growth_on(line, self.growth)
             p, q = self.rows.members[s][i], self.rows.members[s][j]

@@ -23,7 +23,7 @@ from dpcheck.check.all_values.rows import (
     polynomial_rows,
     units_of,
 )
-from dpcheck.check.all_values.setting import Failing, Setting, line_of_claim
+from dpcheck.check.all_values.setting import Failing, Setting, line_of_claim, numbers_of
 from dpcheck.check.all_values.strongest import (
     Question,
     by_delta,
@@ -83,7 +83,10 @@ Tables = Sequence[PairsTable]
 
 
 class Events:
-    """The pairs of a claim about sequences of outputs, with their rows as polynomials."""
+    """The pairs of a claim about sequences of outputs, with their rows as polynomials.
+
+    If ratios alone are asked, n equal runs have the rows of one: r^n <= e^ε is r <= e^(ε/n).
+    """
 
     def __init__(self, setting: Setting, seen: Seen, known: Tables, line: Line) -> None:
         """Make the rows, on a line on which they and the numbers of the claim are rational."""
@@ -91,9 +94,10 @@ class Events:
         self.line = line
         rows = [polynomial_rows(each.table, line, self.limits) for each in known]
         self.rows, self.pairs = rows[0], known[0].pairs
+        self.n_equal = setting.n_equal
         if setting.is_composed:
             parts = [
-                RunRows(each, table.pairs, times)
+                RunRows(each, table.pairs, times // self.n_equal)
                 for each, table, (_, times) in zip(rows, known, setting.runs, strict=True)
             ]
             about_ratios = is_pure(setting.claim)
@@ -113,11 +117,12 @@ class Events:
     def above(self, epsilon: Budget, delta: Number) -> Region:
         """Return where dp(ε, δ) fails."""
         if delta == 0:
-            return self.at_least(growth_of(epsilon), or_equal=False)
+            return self.at_least(epsilon, or_equal=False)
         return self.sets(epsilon, delta).where_above(delta)
 
-    def at_least(self, growth: tuple[Number, int], *, or_equal: bool) -> Region:
+    def at_least(self, epsilon: Budget, *, or_equal: bool) -> Region:
         """Return where ε is above a budget or, with `or_equal`, at least that if it is not 0."""
+        growth = growth_of(epsilon / self.n_equal)
         exceeded = where_exceeded(self.rows, self.pairs, growth, self.limits, or_equal=or_equal)
         return joined(or_, [complement(self.steady), exceeded])
 
@@ -152,6 +157,8 @@ class Events:
 
     def ratios(self, delta: Number) -> tuple[list[Function], Region]:
         """Return functions, the largest of which is e^ε(δ), and where it is infinite instead.
+
+        That is of one of `n_equal` runs.
 
         P(S) - e^ε Q(S) <= δ for all S is e^ε >= (P(S) - δ)/Q(S) for each; with δ = 0 it is enough
         to ask single sequences.
@@ -357,17 +364,31 @@ def failing_events(claim: PrivacyClaim | QuantityClaim, setting: Setting) -> Fai
         parts = [without(region, [_where_holds(compared, each)]) for region, each in known.events]
         return known.failing(joined(or_, parts))
     failing: Failing | None = None
-    for ends in zip(*map(tables_of_prefixes, seen), strict=False):
-        line = _line_of_tables(setting, [table for end in ends for table in end])
-        low, high = (Events(setting, seen, each, line) for each in zip(*ends, strict=True))
+    for low, high in _events_of_prefixes(setting, seen):
         surely, possibly = _where_between(compared, low, high)
         doubtful = without(possibly, [surely])
         failing = replace(low.failing(complement(possibly)), doubtful=doubtful)
-        if joined(and_, [setting.asked(line), doubtful]).is_empty:
+        if joined(and_, [setting.asked(low.line), doubtful]).is_empty:
             break
     if failing is None:
         raise _endless(setting)
     return failing
+
+
+def _events_of_prefixes(setting: Setting, seen: Seen) -> Iterator[tuple[Events, Events]]:
+    """Yield what more and more first outputs show, without and with the state after them.
+
+    As many as runs together have few ratios of.
+    """
+    for ends in zip(*map(tables_of_prefixes, seen), strict=False):
+        line = _line_of_tables(setting, [table for end in ends for table in end])
+        try:
+            low, high = (Events(setting, seen, each, line) for each in zip(*ends, strict=True))
+        except LimitReached as reached:
+            if reached.limit.kind != "size":
+                raise
+            return
+        yield low, high
 
 
 def _where_between(claim: QuantityClaim, low: Events, high: Events) -> tuple[Region, Region]:
@@ -386,10 +407,12 @@ def _swapped(surely: Region, possibly: Region) -> tuple[Region, Region]:
 
 
 def _line_of_tables(setting: Setting, tables: Sequence[PairsTable]) -> Line:
-    """Return the line on which all numbers of tables are rational."""
-    return line_of_claim(
-        setting, [x for each in tables for x in (*units_of(each.table), *each.changes)]
-    )
+    """Return the line on which all numbers of tables are rational, and the share of each run."""
+    known = [x for each in tables for x in (*units_of(each.table), *each.changes)]
+    match setting.claim:
+        case PrivacyClaim(epsilon=budget) | QuantityClaim(bound=Budget() as budget):
+            known += numbers_of(budget / setting.n_equal)
+    return line_of_claim(setting, known)
 
 
 def _where_holds(claim: QuantityClaim, events: Events) -> Region:
@@ -413,12 +436,11 @@ def _epsilon_against(claim: QuantityClaim, delta: Number, events: Events) -> tup
     if claim.bound is None:
         return everywhere(False, line.low, line.high), events.ratios(delta)[1]
     bound = as_budget(claim.bound)
-    growth = growth_of(bound)
     if delta != 0 and claim.comparison not in ("<=", ">"):
         above, reached = events.against(bound, delta)
     else:
         above = reached = events.above(bound, delta)
         if claim.comparison not in ("<=", ">"):
-            reached = events.at_least(growth, or_equal=True)
-    at_zero = line.where(subtract(growth[0], 1), (0, -1))  # ε is at least 0
+            reached = events.at_least(bound, or_equal=True)
+    at_zero = line.where(subtract(growth_of(bound)[0], 1), (0, -1))  # ε is at least 0
     return above, joined(or_, [reached, at_zero])

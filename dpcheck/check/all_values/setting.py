@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import gcd
 from operator import and_, or_
 
 from dpcheck.check.arrangements import Run
@@ -20,7 +21,7 @@ from dpcheck.exact import (
 from dpcheck.exact.line import Chosen, Line, line_of
 from dpcheck.exact.roots import Region, everywhere, joined, without
 from dpcheck.limits import Limits
-from dpcheck.logic.claims import Claim, ForAll
+from dpcheck.logic.claims import Claim, ForAll, is_pure
 from dpcheck.records import Frozen, dataclass, field, fields
 
 
@@ -47,6 +48,11 @@ class Setting(Asked):
     def is_composed(self) -> bool:
         """Whether the claim is about more than one run."""
         return len(self.runs) > 1 or self.runs[0][1] > 1
+
+    @property
+    def n_equal(self) -> int:
+        """How often all runs together are repeated, if the claim is about ratios alone; else 1."""
+        return gcd(*(times for _, times in self.runs)) if is_pure(self.claim) else 1
 
     def zeros(self, line: Line) -> Region:
         """Return the values asked strictly inside of the interval at which a weight is 0."""
