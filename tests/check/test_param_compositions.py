@@ -11,10 +11,10 @@ from flint import fmpz_poly
 
 from dpcheck.check.all_values import composed
 from dpcheck.check.all_values.composed import RunRows, composed_rows
-from dpcheck.check.all_values.rows import ZERO, PolynomialRows
+from dpcheck.check.all_values.rows import ONE, ZERO, PolynomialRows
 from dpcheck.exact import Param
 from dpcheck.exact.line import line_of
-from dpcheck.limits import Limits
+from dpcheck.limits import LimitReached, Limits
 from tests.check.test_all_values import beside_ends, expression_at, fails_at
 from tests.checking import check_text, error_codes, verdicts
 
@@ -167,7 +167,7 @@ mechanism both {
         ("noisy", "survey", "epsilon"),
         ("noisy", "noisy", "delta(ln 2)"),
         ("irrational", "survey", "epsilon"),
-        ("irrational", "survey", "delta(ln 2)"),
+        ("survey", "irrational", "delta(ln 2)"),
     ],
 )
 def test_parts_of_any_kind_have_the_pieces_of_the_program_that_runs_them(first, second, asked):
@@ -206,6 +206,74 @@ def test_runs_with_too_many_ratios_are_violated_where_a_value_that_is_tried_is(m
     assert violated["values"]["sample"] == "1/2"
     assert undecided["verdict"] == "undecided"
     assert "too many ratios" in undecided["reason"]["text"]
+
+
+def test_first_outputs_are_followed_as_long_as_runs_have_few_ratios(monkeypatch):
+    monkeypatch.setattr(composed, "MAX_SIZE", 200)
+    text = PARTS.replace("FIRST", "leaks").replace("SECOND", "leaks")
+    asked = "check compose(leaks, 2): dp(ln 2, 1/4)\ncheck both: dp(ln 2, 1/4)"
+    one, other = check_text(text + asked, "--explain", "none")["results"]
+    for value in (Fraction(1, 50), Fraction(1, 2), Fraction(49, 50)):
+        assert fails_at(one, value) == fails_at(other, value) == (value != Fraction(1, 2))
+
+
+TWO_PAIRS = """
+param p in (0, 1)
+mechanism low {
+  input x in 0..2
+  adjacent abs(x - x') <= 1
+  y ~ bernoulli(if x = 0 then p else 1 - p)
+  output y
+}
+mechanism high {
+  input x in 0..2
+  adjacent abs(x - x') <= 1
+  while true {
+    now ~ bernoulli(1/10)
+    if now { y ~ bernoulli(if x = 2 then p else 1 - p)  output y  stop }
+    output wait
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(("first", "second"), [("low", "high"), ("high", "low")])
+def test_runs_lose_for_each_pair_what_each_loses_for_that_pair(first, second):
+    checks = f"""
+    check compose({first}, {second}) for p in [1/2, 1): dp(ln(p / (1 - p)))
+    check compose({first}, {second}, 2) for p in [1/2, 1): epsilon = 2 * ln(p / (1 - p))
+    check compose({first}, {first}) for p in [1/2, 1): epsilon = 2 * ln(p / (1 - p))
+    check compose({first}, {second}): delta(ln 2) <= 1/2
+    """
+    *pure, delta = check_text(TWO_PAIRS + checks, "--explain", "none")["results"]
+    assert [each["verdict"] for each in pure] == ["holds"] * 3
+    ends = [each[end]["exact"] for each in delta["values"]["fails_for"] for end in ("from", "to")]
+    assert ends == ["0", "1/6", "5/6", "1"]
+
+
+def test_what_ratios_share_has_any_sign_as_a_polynomial():
+    text = """
+    param p in (1/4, 3/4)
+    mechanism m {
+      input x in 0..1
+      adjacent all
+      y ~ bernoulli(if x = 0 then 1 - p else (1 - p)/2)
+      output y
+    }
+    mechanism both {
+      input x in 0..1
+      adjacent all
+      run m(x = x)
+      run m(x = x)
+    }
+    """
+    claims = "check TARGET: dp(ln 3)\ncompute TARGET: epsilon\ncheck TARGET: epsilon >= ln 4\n"
+    claims = [claims.replace("TARGET", each) for each in ("compose(m, 2)", "both")]
+    found = check_text("\n".join([text, *claims]), "--explain", "none")["results"]
+    for one, other in zip(found[:3], found[3:], strict=True):
+        assert one.get("values") == other.get("values")
+        assert one.get("pieces") == other.get("pieces")
+    assert found[0]["verdict"] == "violated"
 
 
 def test_any_number_of_equal_runs_multiplies_epsilon():
@@ -271,9 +339,7 @@ def sides_of(rows):
 
 
 def test_outputs_of_one_ratio_are_merged():
-    rows, pairs = composed_rows(
-        [run_of([(T, T * 0 + 1), (T * 0 + 1, T)], 8)], Limits(), is_pure=False
-    )
+    rows, pairs = composed_rows([run_of([(T, ONE), (ONE, T)], 8)], Limits(), is_pure=False)
     assert pairs.tolist() == [[0, 1]]
     assert len(rows.members) == 9
     assert rows.denominator == (T + 1) ** 8
@@ -283,8 +349,14 @@ def test_outputs_of_one_ratio_are_merged():
 
 def test_outputs_of_ratios_that_are_alike_at_the_point_alone_are_not_merged(monkeypatch):
     monkeypatch.setattr(composed, "POINT", 1)
-    run = run_of([(T, T * 0 + 1), (T * 0 + 1, T)], 2)
+    run = run_of([(T, ONE), (ONE, T)], 2)
     rows, _ = composed_rows([run], Limits(), is_pure=False)
     assert len(rows.members) >= 3
     assert sum((p for p, _ in sides_of(rows)), ZERO) == (T + 1) ** 2
     assert all(p * q == T**2 or p == q for p, q in sides_of(rows))
+
+
+def test_runs_are_composed_until_the_time_is_over():
+    run = run_of([(T, ONE), (ONE, T)], 8)
+    with pytest.raises(LimitReached, match="privacy losses composed"):
+        composed_rows([run], Limits(deadline=0), is_pure=False)
