@@ -533,6 +533,10 @@ def distributions(statements, policy="unbounded"):
         "a ~ geometric(x, 1/8) POLICY  output exists(i in 0..2 where i > 0 & a > 4 div i : i = 1)",
         (
             "a ~ geometric(x, 1/8) POLICY  b ~ geometric(0, 1/9) POLICY\n"
+            "  output count(i in 1..4 where a > b + i & 6 mod i = 0 : a + 6/i > b + 4)"
+        ),
+        (
+            "a ~ geometric(x, 1/8) POLICY  b ~ geometric(0, 1/9) POLICY\n"
             "  output count(i in 0..3 : i > 0 & a + 6 div i > b + 4)"
         ),
         (

@@ -473,9 +473,18 @@ class _Uses:
         Which of them satisfy a condition on wide numbers is known in a window that holds what these
         are compared with there, and where gaps are resolved; so all elements do until then.
         """
-        names = set() if binder.where is None else set(reads(binder.where))
-        is_known = not any(self._bound.get(name) or name in self.drawn for name in names)
-        return binder if is_known else replace(binder, where=None)
+        match binder.where:
+            case None:
+                return binder
+            case Logic(op="and", args=args) as where:
+                known = tuple(arg for arg in args if not self._reads_wide(arg))
+                rest = replace(where, args=known) if known else None
+                return replace(binder, where=rest)
+            case where:
+                return replace(binder, where=None) if self._reads_wide(where) else binder
+
+    def _reads_wide(self, expr: Expr) -> bool:
+        return any(self._bound.get(name) or name in self.drawn for name in reads(expr))
 
     def _inside(self, binding: Let | Binder, body: Expr) -> Names:
         self._context.append(binding)

@@ -457,7 +457,8 @@ def spread_frames(
 def codes_of_all(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
     """Return the codes [n_codes] of an expression's values: of a set `{e for i in S}`, of each e.
 
-    So an e without a value, which is a fault, leaves the others known.
+    So an e without a value, which is a fault, leaves the others known. Where it is a fault whether
+    an element is in the set, it is.
     """
     match expr:
         case Let(name=name, value=value, body=body):
@@ -467,7 +468,7 @@ def codes_of_all(expr: Expr, frame: Frame, table: ValueTable) -> IntArray:
             for inner in spread_frames(name, domain, frame, table)[1]:
                 kept = inner
                 if where is not None:
-                    kept = inner.at(marked(truths(where, inner, table) == TRUE))
+                    kept = inner.at(marked(truths(where, inner, table) != FALSE))
                 found.append(codes_of_all(body, kept, table))
             return np.concatenate(found)
         case _:
