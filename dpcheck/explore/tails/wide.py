@@ -54,16 +54,16 @@ class Wide:
     groups: the variables of each group, sorted. revealing: the nodes that draw what is shown of a
     wide number (see `with_numbers_revealed`), with its group. guards: by node, expressions of which
     all values (`evaluate.codes_of_all`) have to lie in the window while that node runs. sums: by
-    node, for each group the numbers in sums, and all that is added to them. touching: by node, the
-    groups it reads or writes. arriving: the nodes that draw a wide variable (and do not copy one),
-    or how far some are apart (see `with_sums_resolved`), with their group. showing: those that
-    output one.
+    node, in the order in which they are resolved, the numbers of a group that are in sums, and all
+    that is added to them. touching: by node, the groups it reads or writes. arriving: the nodes
+    that draw a wide variable (and do not copy one), or how far some are apart (see
+    `with_sums_resolved`), with their group. showing: those that output one.
     """
 
     groups: tuple[tuple[str, ...], ...]
     revealing: Mapping[int, int]
     guards: Mapping[int, tuple[Expr, ...]]
-    sums: Mapping[int, Mapping[int, tuple[Expr, ...]]]
+    sums: Mapping[int, tuple[tuple[Expr, ...], ...]]
     touching: Mapping[int, tuple[int, ...]]
     arriving: Mapping[int, int]
     showing: frozenset[int]
@@ -155,7 +155,7 @@ def with_sums_resolved(nodes: tuple[program.Node, ...], wide: Wide) -> tuple[pro
         node, after = nodes[k], len(result)
         result.append(node)
         stays = Const(not isinstance(node, program.Branch | program.Output), node.span)
-        for moved, *added in sums.values():
+        for moved, *added in reversed(sums):  # the first of them runs first
             resolve = program.Parametric("resolve", (moved, stays, *added), None, node.span)
             result.append(program.Sample(f"apart~{k}", resolve, None, after, node.span))
             after = len(result) - 1
@@ -431,16 +431,26 @@ class _Uses:
                     return True
         return False
 
-    def sums_of(self, groups: tuple[tuple[str, ...], ...]) -> dict[int, tuple[Expr, ...]]:
-        """Return for each group a tuple of its numbers in sums, and all that is added to them."""
+    def sums_of(self, groups: tuple[tuple[str, ...], ...]) -> tuple[tuple[Expr, ...], ...]:
+        """Return tuples of a group's numbers in sums, and all that is added to them, in order.
+
+        What is added may depend on other sums, `z + (if w + 1 < z then 2 else 0)`: it has the value
+        that it has in the end once gaps are resolved for these, which were found before it.
+        """
         found: dict[int, tuple[Expr, ...]] = {}
-        for names, added in self.sums:
+        changed: dict[int, None] = {}
+        resolved: list[tuple[Expr, ...]] = []
+        for names, added in sorted(self.sums, key=lambda each: self._reads_wide(each[1])):
+            if self._reads_wide(added):
+                resolved += [found[group] for group in changed]
+                changed = {}
             group, span = _group_of(min(names), groups), added.span
             before, *others = found.get(group, (Apply("tuple", (), span),))
             every = sorted(names | set(reads(before)))
             moved = Apply("tuple", tuple(Var(name, span) for name in every), span)
             found[group] = (moved, *others, added)
-        return found
+            changed[group] = None
+        return (*resolved, *(found[group] for group in changed))
 
     def _together(self, parts: Iterable[Expr]) -> Names:
         """Return what several values may be copies of; they are compared or chosen among."""
