@@ -14,6 +14,7 @@ Invariant: the numerators of a row sum to its denominator.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,13 +45,15 @@ class NeighborRelation:
     results of every `~`. `doubtful` [n_doubtful, 2] are pairs of states that stand for infinitely
     many, or follow such, of which some may be neighbors like that; both may be one state.
     `lock_step` explores anew, and returns what finds the pairs of states [m, 2] that runs come to
-    next in lock step from some pairs [n, 2]; doubtful ones are left out.
+    next in lock step from some pairs [n, 2]; doubtful ones are left out. `draw_alike` tells that
+    such runs draw numbers without bounds at the same places of the program.
     """
 
     pairs: IntArray
     later: IntArray = field(default_factory=lambda: np.empty((0, 2), np.int64))
     doubtful: IntArray = field(default_factory=lambda: np.empty((0, 2), np.int64))
     lock_step: Callable[[Limits], Callable[[IntArray], IntArray]] | None = None
+    draw_alike: bool = True
 
     def to_networkx(self) -> nx.Graph[int]:
         """Return the graph of `pairs`; states without neighbors are left out."""
@@ -83,6 +86,33 @@ class Order:
     states: IntArray
 
 
+@dataclass(frozen=True)
+class Partner:
+    """A neighbor of each state of an order: one of another order, its gap so much longer.
+
+    Or one state, whatever the gap.
+    """
+
+    order: Order | None
+    longer: int = 0
+    state: int = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Partners:
+    """The neighbors of states that may stand for several, or follow such, as far as these are told.
+
+    At `states` [n] no pair is doubtful. Those there that hold one gap, of `depth` or more, have the
+    partners `of_orders`; others, beside the neighbors that are known, all the states so far out of
+    some orders, `of_states`.
+    """
+
+    states: IntArray
+    depth: int
+    of_orders: Mapping[Order, AbstractSet[Partner]]
+    of_states: Mapping[int, AbstractSet[Order]]
+
+
 @dataclass(frozen=True, eq=False)
 class Chain:
     """A finite labelled Markov chain (see the module's first lines for the arrays).
@@ -105,6 +135,7 @@ class Chain:
     lumped: states that stand for infinitely many, which remember numbers beyond a window: no
     probability at one of these differs from that at the state by more than the number given.
     orders: the orders of such states as far as they are known, with their gaps.
+    partners: the neighbors of such states, and of those that follow them; None if not told.
     alike_but_shown: states [n_alike] each that show numbers as far out as orders have such ones,
     and differ in nothing else.
     `with_one_end` is the same chain before its sinks were split into copies that remember inputs
@@ -130,6 +161,7 @@ class Chain:
     alike: IntArray | None = None
     lumped: Mapping[int, Number] = field(default_factory=dict)
     orders: Callable[[], Mapping[int, tuple[Order, tuple[Gap, ...]]]] = dict
+    partners: Callable[[], Partners | None] = lambda: None
     alike_but_shown: Callable[[], Sequence[IntArray]] = tuple
     with_one_end: Chain | None = None
 

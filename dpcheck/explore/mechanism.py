@@ -115,15 +115,17 @@ def explored_of(given: Given, found: Runs) -> Explored:
     tails, chain = found.starts.tails, _chain(given, found, codes, observation)
     orders = None
     if tails is not None:
+        from dpcheck.explore.runs.later_neighbors import partners_of
         from dpcheck.explore.runs.lumped import lumped_states
         from dpcheck.explore.runs.orders import Orders
 
-        orders = known = Orders(found.seen.shown, found.starts, tails)
+        orders = known = Orders(found.seen.shown, found.starts, tails, chain.neighbors)
         lumped = lumped_states(found.seen.shown, known, tails)
         chain = replace(
             chain,
             lumped=lumped,
             orders=lambda: known.placed,
+            partners=lambda: partners_of(known),
             alike_but_shown=lambda: known.alike_but_shown,
         )
     return Explored(
@@ -210,7 +212,8 @@ def _neighbors(given: Given, found: Runs) -> NeighborRelation:
     later = later_pairs(mechanism, labelled.raw, pairs, tails, limits)
     sure, doubtful = labelled.number[later.sure], labelled.number[later.doubtful]
     window = Window() if tails is None else tails.window
-    return NeighborRelation(pairs, sure, doubtful, partial(_lock_step, given, window))
+    lock_step = partial(_lock_step, given, window)
+    return NeighborRelation(pairs, sure, doubtful, lock_step, draw_alike=later.draw_alike)
 
 
 def _lock_step(given: Given, window: Window, limits: Limits) -> Callable[[IntArray], IntArray]:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from dpcheck import loads
+from dpcheck.chain.chain import NeighborRelation
 from dpcheck.explore.mechanism import followed, given_inputs
 from dpcheck.explore.runs import stages
-from dpcheck.explore.runs.liveness import flow_of
+from dpcheck.explore.runs.liveness import draws_of, flow_of
 from dpcheck.explore.runs.orders import Orders
 from dpcheck.explore.runs.raw_graph import Starts
 from dpcheck.explore.tails.tails import Tails, Window
 from dpcheck.limits import Limits
+from dpcheck.model.program import Output
 
 DRAW = "y ~ geometric(0, 1/4) unbounded"
 COIN = "b ~ bernoulli(1/2)"
+NOBODY = NeighborRelation(np.empty((0, 2), np.int64))
 HIT = "if y > t { c := c + 1 }"
 
 
@@ -46,9 +50,19 @@ def starts_of(body):
 def n_draws(body):
     """Return how many draws follow the one that is kept; None: endless ones."""
     starts = starts_of(body)
-    (found,) = Orders({}, starts, starts.tails).n_draws
+    (found,) = Orders({}, starts, starts.tails, NOBODY).n_draws
     total = found[starts.mechanism.entry]
     return None if total is None else total - 1
+
+
+def n_drawn(body, names):
+    """Return how many numbers were drawn before the end, the one that is kept too."""
+    starts = starts_of(body)
+    found = stages.stages_of(starts)
+    draws = dict.fromkeys(draws_of(starts.flow, starts.tails, 0), 1)
+    nodes = starts.mechanism.nodes
+    end = next(k for k, node in enumerate(nodes) if isinstance(node, Output))
+    return found.drawn_before(names, draws)[end]
 
 
 LOOPS = {
@@ -131,12 +145,27 @@ def test_cells_and_components_count_rounds(body, n):
 @pytest.mark.parametrize(("body", "n"), LOOPS.items(), ids=LOOPS)
 def test_draws_are_counted_along_rounds_that_variables_count(body, n):
     assert n_draws(body) == n
+    assert n is None or n_drawn(body, {"t", "y"}) == n + 1
+
+
+@pytest.mark.parametrize(
+    ("body", "kept", "total"),
+    [
+        (f"for i in 1..3 {{ t ~ geometric(0, 1/2) unbounded  {DRAW}  c := y > t }}", 2, 7),
+        (f"while n < 3 {{ n := n + 1  t ~ geometric(0, 1/2) unbounded  {DRAW} }}", 2, 7),
+        (f"{COIN}  while b {{ {COIN}  t ~ geometric(0, 1/2) unbounded  {DRAW} }}", 2, None),
+        (f"if x = 0 {{ t ~ geometric(0, 1/2) unbounded }}  {DRAW}", 2, 3),
+    ],
+)
+def test_draws_count_from_where_two_runs_keep_none_if_they_draw_alike(body, kept, total):
+    assert n_drawn(body, {"t", "y"}) == kept
+    assert n_drawn(body, None) == total
 
 
 def test_moves_are_counted_along_rounds():
     found = followed(given(f"while n < 7 {{ t := t - 1  n := n + 1 }}  output t > 3  {DRAW}"))
     assert found.starts.tails is not None
-    orders = Orders(found.seen.shown, found.starts, found.starts.tails)
+    orders = Orders(found.seen.shown, found.starts, found.starts.tails, NOBODY)
     assert orders.moved[found.starts.mechanism.entry] == 7
 
 

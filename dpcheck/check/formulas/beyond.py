@@ -90,6 +90,15 @@ class TruthBeyond:
         return None if parts else truth
 
 
+def continued(values: Sequence[Number], ratios: tuple[Number, ...], length: int) -> list[Number]:
+    """Return as many values of a function of one gap, from a length on, as there are from 0 on."""
+    found, later = differences(values, ratios), list[Number]()
+    for _ in range(length + len(ratios)):
+        later.append(found[-1])
+        found = next_differences(found, ratios)
+    return later[length:]
+
+
 def are_violating(formula: Private) -> Told:
     """Return what tells whether a D is violated, by functions p, q and δ, in either direction."""
 

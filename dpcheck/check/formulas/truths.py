@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, assert_never
 
 import numpy as np
@@ -37,6 +38,7 @@ from dpcheck.logic import formulas as f
 from dpcheck.records import dataclass
 
 if TYPE_CHECKING:
+    from dpcheck.check.formulas.beside import Beside
     from dpcheck.check.formulas.beyond import Told, TruthBeyond
     from dpcheck.solve.paths import Satisfying
     from dpcheck.solve.reachability.rounding import FloatBounds
@@ -241,7 +243,19 @@ class Truths:
 
     def doubtful_at(self, states: IntArray) -> IntArray:
         """Return the pairs that may be neighbors with an end among some states, [n_pairs, 2]."""
-        return _with_ends_in(self.chain.neighbors.doubtful, states, self.chain.n_states)
+        doubtful = _with_ends_in(self.chain.neighbors.doubtful, states, self.chain.n_states)
+        told = None if self._beside is None else self._beside.partners.states
+        return doubtful if told is None else doubtful[~np.isin(doubtful[:, 0], told)]
+
+    @cached_property
+    def _beside(self) -> Beside | None:
+        """What neighbors of states that stand for several violate, where these are told."""
+        partners = self.chain.partners() if len(self.chain.neighbors.doubtful) else None
+        if partners is None:
+            return None
+        from dpcheck.check.formulas.beside import Beside
+
+        return Beside(self.chain, partners, self.probabilities)
 
     def pairs_at(self, states: IntArray) -> IntArray:
         """Return the pairs of neighbors with an end among some states, [n_pairs, 2]."""
@@ -343,7 +357,14 @@ class Truths:
             maybe = found.possibly.copy()
             maybe[doubtful[self._may_violate(formula, doubtful)]] = True
             found = TruthBounds(found.surely, maybe)
-        return found.mapped(lambda fails: fails[states]).negated()
+        there = found.mapped(lambda fails: fails[states])
+        if self._beside is not None:
+            is_settled = self._are_settled(formula.path)
+            beside = [self._beside.are_violating(formula, s, is_settled) for s in states.tolist()]
+            surely = [verdict is True for verdict in beside]
+            possibly = [verdict is not False for verdict in beside]
+            there = TruthBounds(there.surely | surely, there.possibly | possibly)
+        return there.negated()
 
     def _may_violate(self, formula: f.Private, doubtful: IntArray) -> BoolArray:
         """Return whether any that doubtful pairs [n, 2] stand for may violate a formula D, [n]."""

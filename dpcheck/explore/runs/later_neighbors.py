@@ -13,6 +13,33 @@ From where they differ on, a pair is *doubtful*: its states stand for runs that 
 There any two numbers beyond one end may be equal, which makes more pairs than there are, never
 fewer. What is revealed or resolved of far numbers is no `~` of the program: a run does that alone,
 unless both do it with equal numbers.
+
+Which numbers of doubtful states are neighbors is told as follows (`partners_of`).
+
+Two runs in lock step draw equal numbers, but for those of a `prior`, which are two. A number that
+either keeps is one of these and what it was moved by since, at most m in all; each run compares it
+with others, moved by f more at once, and with what lies inside of a cut. So what both do depends on
+draws beyond the cut only by their order, and by differences up to c = max(m + f, 2m): where two
+that follow each other are more than c apart, all that lie farther out may be shifted together,
+farther or nearer, if they stay more than c apart.
+
+Let both runs come to states that keep one number each, T and T', after k draws at most, and let T
+be farther beyond the cut than the *depth* E = k(c+1) + 6m + 2. Then two draws between the cut and T
+are c + 2 apart. If |T' - T| <= 2m these numbers are *tied*: the states that keep T + 1 and T' + 1,
+or both 1 less, are neighbors, too. So for each offset all so far out are, or none. If T' lies
+inside of the cut the same is so of all T and this T'. Else nothing is told of neighbors at this
+place in the program: they may be any distance apart.
+
+Draws more than c + 1 apart may all be shifted nearer. So where the window goes 2E beyond the cut,
+all this is seen of T = cut + E + 1, after runs all of whose draws lie inside of the window: the
+farthest is no more than (k-1)(c+1) + 5m + 1 beyond T, also where T and T' stay 2m + 1 apart. After
+such runs one sees, too, whether states are neighbors that remember nothing beyond the window.
+
+It is so where both runs draw at the same places of a program (`NeighborRelation.draw_alike`): then
+the numbers of each group are told alone, and only draws since both kept none of a group count. If
+not, all numbers are on one line, and all draws count; where one run draws with bounds what the
+other draws without, the bounds lie inside of the cut, as numbers beyond are no equal ones. No
+number without bounds may be shown, as states differ then in more than what they keep.
 """
 
 from __future__ import annotations
@@ -21,13 +48,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from dpcheck.chain.chain import BoolArray, IntArray
+from dpcheck.chain.chain import BoolArray, Gap, IntArray, Order, Partner, Partners
 from dpcheck.chain.sets import distinct, distinct_rows, union, without
 from dpcheck.explore.runs.lock_step import CERTAIN, NOWHERE, Steps, far_alike
-from dpcheck.explore.runs.orders import ordered
+from dpcheck.explore.runs.orders import Orders, ordered
 from dpcheck.explore.runs.program_points import DRAWS, SHOWN
-from dpcheck.explore.runs.raw_graph import LabelledEdges, RawGraph
-from dpcheck.explore.tails.tails import Tails
+from dpcheck.explore.runs.raw_graph import Discovered, LabelledEdges, RawGraph
+from dpcheck.explore.tails.tails import Tails, with_codes
 from dpcheck.limits import Limits, too_large
 from dpcheck.model.expressions import Apply, Const
 from dpcheck.model.program import Assign, Branches, Mechanism, Node, Output, Parametric, Sample
@@ -56,11 +83,13 @@ def with_results_drawn(mechanism: Mechanism) -> Mechanism:
 class LaterPairs:
     """Unordered pairs [n, 2] of raw states after an output, sorted: sure ones, and doubtful ones.
 
-    Sure ones differ; doubtful ones are no sure ones, and may be one state twice.
+    Sure ones differ; doubtful ones are no sure ones, and may be one state twice. draw_alike:
+    whether runs in lock step draw all numbers without bounds at the same places of the program.
     """
 
     sure: IntArray
     doubtful: IntArray
+    draw_alike: bool = True
 
 
 def later_pairs(
@@ -87,13 +116,15 @@ def later_pairs(
         others = without(others, seen)
         maybe = union(maybe, others)
         frontier = lock_step.after(_pairs(keys, n), _pairs(others, n))
+    every_pair = np.concatenate([_pairs(seen, n), _pairs(maybe, n)])
     sure, doubtful = lock_step.neighbors(_pairs(seen, n), _pairs(maybe, n))
     if tails is not None:
         classes = _classes(raw, tails, lock_step.steps.far_shown)
         doubtful = np.concatenate([_in_classes(doubtful, classes), _without_partner(sure, classes)])
     every = np.ones(n, np.bool_)
     keys = without(_keys(doubtful, n, every), _keys(sure, n, every))
-    return LaterPairs(sure, _pairs(keys, n))
+    draw_alike = tails is None or _draw_alike(mechanism, raw, every_pair, tails)
+    return LaterPairs(sure, _pairs(keys, n), draw_alike)
 
 
 def pairs_after(
@@ -341,6 +372,25 @@ def _draws_far(mechanism: Mechanism, raw: RawGraph, edges: LabelledEdges, tails:
     return found
 
 
+def _draw_alike(mechanism: Mechanism, raw: RawGraph, pairs: IntArray, tails: Tails) -> bool:
+    """Return whether both states of pairs [n, 2] draw at one place, if one draws without bounds.
+
+    If one draws with bounds there, numbers without bounds meet what it draws: equal ones go on.
+    """
+    place, is_wide = np.full(raw.stopped + 1, NOWHERE), np.zeros(raw.stopped + 1, np.bool_)
+    for (kind, k), states in raw.cuts.items():
+        node = mechanism.nodes[k] if kind == "sample" else None
+        if isinstance(node, Sample) and not _is_resolving(node):
+            place[states.numbers], is_wide[states.numbers] = k, node.target in tails.wide.names
+    apart = (place[pairs[:, 0]] != place[pairs[:, 1]]) & np.all(place[pairs] != NOWHERE, axis=1)
+    apart &= is_wide[pairs].any(axis=1)
+    bounded = pairs[apart][~is_wide[pairs[apart]]]
+    assert raw.labelled is not None, "lock step was asked for"
+    labels = raw.labelled.labels[np.isin(raw.labelled.sources, bounded)]
+    tails.met = with_codes(tails.met, labels, tails.table)
+    return not apart.any()
+
+
 def _silent(mechanism: Mechanism, raw: RawGraph, edges: LabelledEdges, tails: Tails) -> IntArray:
     """Return numbers [n_states], † included, where far numbers are revealed or resolved, else 0.
 
@@ -388,3 +438,49 @@ def _keys(pairs: IntArray, n: int, may_differ: BoolArray) -> IntArray:
     """
     low, high = pairs.min(axis=1, initial=n), pairs.max(axis=1, initial=NOWHERE)
     return distinct((low * n + high)[((low != high) | may_differ[low]) & (low > NOWHERE)])
+
+
+def partners_of(orders: Orders) -> Partners | None:
+    """Return the neighbors of states as far as these are told."""
+    if not orders.tells_partners:
+        return None
+    told, sure = [np.empty(0, np.int64)], orders.relation.later
+    both = np.concatenate([sure, sure[:, ::-1]])
+    of_orders, of_states = dict[Order, set[Partner]](), dict[int, set[Order]]()
+    for states, kept in orders.with_one_kept:
+        pairs = both[np.isin(both[:, 0], states.numbers)]
+        try:
+            found = set() if kept is None else set(_seen(states, kept, orders, pairs))
+        except _Untied:
+            continue
+        told.append(states.numbers)
+        for order, partner in found:
+            of_orders.setdefault(order, set()).add(partner)
+            if partner.order is None:
+                of_states.setdefault(partner.state, set()).add(order)
+    return Partners(np.concatenate(told), orders.depth, of_orders, of_states)
+
+
+class _Untied(Exception):
+    """Neighbors may keep numbers that are any distance apart."""
+
+
+def _seen(
+    states: Discovered, kept: IntArray, orders: Orders, pairs: IntArray
+) -> Iterator[tuple[Order, Partner]]:
+    """Yield what partners are seen in pairs [n, 2] of states whose first is far beyond a cut.
+
+    kept [n_states]: the numbers that they keep. Raises `_Untied`.
+    """
+    numbers = dict(zip(states.numbers.tolist(), kept.tolist(), strict=True))
+    for s, t in pairs.tolist():
+        order, (gap,) = orders.placed.get(s, (None, (Gap(0, is_known=False),)))
+        if order is None or not gap.is_known or gap.length < orders.depth:
+            continue
+        if t not in orders.placed:
+            yield order, Partner(None, state=t)
+        elif abs(numbers[t] - numbers[s]) > orders.tied:
+            raise _Untied
+        else:
+            other, (there,) = orders.placed[t]
+            yield order, Partner(other, there.length - gap.length)

@@ -36,7 +36,7 @@ from math import prod
 import numpy as np
 
 from dpcheck.chain.arrays import marked
-from dpcheck.chain.chain import Gap, IntArray, Order
+from dpcheck.chain.chain import Gap, IntArray, NeighborRelation, Order
 from dpcheck.chain.sets import distinct_rows
 from dpcheck.exact import Number, compare, multiply
 from dpcheck.explore.runs.liveness import END, draws_of
@@ -73,9 +73,14 @@ class Orders:
     """The orders of an exploration, found when they are first asked for."""
 
     def __init__(
-        self, shown_states: Mapping[Cut, Discovered], starts: Starts, tails: Tails
+        self,
+        shown_states: Mapping[Cut, Discovered],
+        starts: Starts,
+        tails: Tails,
+        relation: NeighborRelation,
     ) -> None:
-        """Keep the states after outputs, and where runs start."""
+        """Keep the states after outputs, where runs start, and which states are neighbors."""
+        self.relation = relation
         self.tails = tails
         self._groups = range(len(tails.wide.groups))
         self._shown = shown_states
@@ -97,6 +102,59 @@ class Orders:
             }
             found.update(_orders(states, known, self.tails))
         return found
+
+    @property
+    def with_one_kept(self) -> Iterator[tuple[Discovered, IntArray | None]]:
+        """The states of each point that keep one number at most, and all these numbers, [n].
+
+        Of points where the orders of all that are beyond the window are known.
+        """
+        for _, states in self._going_on:
+            kept = [name for group in self._groups for name in _kept(states, self.tails, group)]
+            beyond = [states.columns[c] for c in self.tails.columns if c in states.columns]
+            far = states.numbers[np.any(beyond, axis=0)] if beyond else ()
+            if len(kept) <= 1 and all(state in self.placed for state in far):
+                yield states, states.columns[kept[0]] if kept else None
+
+    @cached_property
+    def depth(self) -> int:
+        """How far beyond a cut neighbors are alike for all numbers (`partners_of`); 0: unknown."""
+        if not len(self.relation.doubtful) or self.tails.wide.revealing or None in self.moved:
+            return 0
+        draws = [each[point] for each in self._drawn_before for point, _ in self._going_on]
+        known = [n for n in draws if n is not None]
+        if len(known) < len(draws):
+            return 0
+        apart = max(self.tails.farthest + self.tied // 2, self.tied)
+        depth = max(known, default=0) * (apart + 1) + 3 * self.tied + 2
+        more = max(self._least_free) + 2 * depth - self.n_unmet
+        return depth if self._n_states_in(self.tails.window.wider(more)) <= MANY_TIED else 0
+
+    @property
+    def _drawn_before(self) -> list[list[int | None]]:
+        """How many numbers two runs drew before each node, by group; None for endlessly many.
+
+        Those of a `prior` may be two. Where they draw at different places, those of all groups
+        count together.
+        """
+        groups = self.tails.wide.groups
+        draws = [draws_of(self._starts.flow, self.tails, group) for group in self._groups]
+        counts = [{k: 2 if n.is_prior else 1 for k, n in each.items()} for each in draws]
+        if not self.relation.draw_alike:
+            return [
+                self._stages.drawn_before(
+                    None, dict(chain.from_iterable(d.items() for d in counts))
+                )
+            ]
+        return [
+            self._stages.drawn_before(set(names), each)
+            for names, each in zip(groups, counts, strict=True)
+        ]
+
+    @property
+    def tied(self) -> int:
+        """How far apart two numbers may be that runs made of one; the same as 0."""
+        return 2 * max(each or 0 for each in self.moved)
 
     @cached_property
     def alike_but_shown(self) -> list[IntArray]:
@@ -121,6 +179,11 @@ class Orders:
             members = np.split(states.numbers[order], starts[1:])
             found += [each for each in members if len(each) > 1]
         return found
+
+    @property
+    def tells_partners(self) -> bool:
+        """Whether the window is wide enough for the law of `partners_of`."""
+        return self.depth > 0 and max(*self._n_free, 2 * self.depth) <= self.n_unmet
 
     @property
     def knows_more(self) -> bool:
@@ -216,7 +279,12 @@ class Orders:
 
     @cached_property
     def _n_free(self) -> list[int]:
-        """By group, how many numbers between a cut and the end of the window tell its laws.
+        """By group, how many numbers between a cut and the end of the window are left free."""
+        return [n + 2 * self.depth if n else 0 for n in self._least_free]
+
+    @cached_property
+    def _least_free(self) -> list[int]:
+        """By group, how many of these tell the laws of its states.
 
         Those of states that have no law, or more than `MAX_FREE`, are left out.
         """

@@ -9,7 +9,7 @@ is a cycle.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import islice, product
 from typing import TypeVar
@@ -55,31 +55,76 @@ class Stages:
         None: endless draws. Where none of some variables is live, nothing that follows depends on
         their numbers.
         """
-
-        def either(left: T | None, right: T | None) -> T | None:
-            return None if left is None or right is None else joined(left, right)
-
         is_live = [not names.isdisjoint(live) for live in self.flow.live]
         following = [[k for k in each if is_live[self.nodes[k]]] for each in self.following]
-        found: list[T | None] = [nothing] * len(following)
-        by_node: list[T | None] = [nothing] * len(is_live)
-        component, count = strong_components(graph_from(following))
-        members: list[list[int]] = [[] for _ in range(count)]
-        for k, number in enumerate(component.tolist()):
-            members[number].append(k)
-        for stages in members:  # each after all that it leads to
-            here: T | None = nothing
-            leaving = {after for k in stages for after in following[k]}
-            for after in leaving.difference(stages):
-                here = either(here, found[after])
-            is_cycle = len(stages) > 1 or stages[0] in leaving
-            if is_cycle and any(self.nodes[k] in draws for k in stages):
-                here = None
-            for k in stages:
-                node = self.nodes[k]
-                found[k] = drawn(here, node) if here is not None and node in draws else here
-                by_node[node] = either(by_node[node], found[k])
-        return by_node
+        found = _collected(following, self._drawing(draws), nothing, drawn, joined)
+        return self._by_node(found, nothing, joined)
+
+    def drawn_before(
+        self, names: AbstractSet[str] | None, draws: Mapping[int, int]
+    ) -> list[int | None]:
+        """Return how many numbers two runs drew before each node, [n_nodes].
+
+        draws: how many both draw at a node. If they draw alike, those count since both drew where
+        none of some variables was live, so that nothing of either run was kept; without names, all.
+        None: endless draws.
+        """
+        is_live = [names is None or not names.isdisjoint(live) for live in self.flow.live]
+        before: list[list[int]] = [[] for _ in self.nodes]
+        for k, each in enumerate(self.following):
+            for after in each:
+                node = self.nodes[after]
+                before[after] += [k] if is_live[node] or node not in draws else []
+        found = _collected(before, self._drawing(draws), 0, lambda n, k: n + draws[k], max)
+        until = [_joined((found[k] for k in each), 0, max) for each in before]
+        return self._by_node(until, 0, max)
+
+    def _drawing(self, draws: Container[int]) -> dict[int, int]:
+        """Return the nodes of the stages that draw."""
+        return {k: node for k, node in enumerate(self.nodes) if node in draws}
+
+    def _by_node(
+        self, found: Sequence[T | None], nothing: T, joined: Callable[[T, T], T]
+    ) -> list[T | None]:
+        """Return what is found of all stages of each node, [n_nodes]."""
+        stages: list[list[T | None]] = [[] for _ in self.flow.live]
+        for node, each in zip(self.nodes, found, strict=True):
+            stages[node].append(each)
+        return [_joined(each, nothing, joined) for each in stages]
+
+
+def _joined(found: Iterable[T | None], nothing: T, joined: Callable[[T, T], T]) -> T | None:
+    """Return all that is found; None where anything is endless."""
+    result = nothing
+    for each in found:
+        if each is None:
+            return None
+        result = joined(result, each)
+    return result
+
+
+def _collected(
+    following: Sequence[Sequence[int]],
+    draws: Mapping[int, int],
+    nothing: T,
+    drawn: Callable[[T, int], T | None],
+    joined: Callable[[T, T], T],
+) -> list[T | None]:
+    """Return what follows each stage, itself included; None where draws, by stage, are endless."""
+    found: list[T | None] = [nothing] * len(following)
+    component, count = strong_components(graph_from(following))
+    members: list[list[int]] = [[] for _ in range(count)]
+    for k, number in enumerate(component.tolist()):
+        members[number].append(k)
+    for stages in members:  # each after all that it leads to
+        leaving = {after for k in stages for after in following[k]}
+        here = _joined((found[k] for k in leaving.difference(stages)), nothing, joined)
+        is_cycle = len(stages) > 1 or stages[0] in leaving
+        if is_cycle and any(k in draws for k in stages):
+            here = None
+        for k in stages:
+            found[k] = drawn(here, draws[k]) if here is not None and k in draws else here
+    return found
 
 
 def stages_of(starts: Starts) -> Stages:
