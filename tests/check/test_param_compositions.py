@@ -14,6 +14,7 @@ from dpcheck.check.all_values.composed import RunRows, composed_rows
 from dpcheck.check.all_values.rows import ONE, ZERO, PolynomialRows
 from dpcheck.exact import Param
 from dpcheck.exact.line import line_of
+from dpcheck.exact.roots import Root, roots_between
 from dpcheck.limits import LimitReached, Limits
 from tests.check.test_all_values import beside_ends, expression_at, fails_at
 from tests.checking import check_text, error_codes, verdicts
@@ -39,6 +40,9 @@ CLAIMS = [
 QUANTITIES = ["epsilon", "delta(ln 2)", "delta(0)", "epsilon(1/10)", "epsilon(p/9)"]
 
 
+TIMES = [(0, (2, 1)), (1, (1, 1)), (2, (3, 0))]
+
+
 def drawn_mechanism(draw, name):
     """Return a mechanism on 0..2 with random weights in its rows, of which two may be alike."""
     rows = [", ".join(f"{y}: {draw.choice(WEIGHTS)}" for y in range(3)) for _ in range(3)]
@@ -52,9 +56,11 @@ def drawn_mechanism(draw, name):
     )
 
 
-def drawn_model(draw):
-    """Return two mechanisms, a composition of them, and a program that does all of its runs."""
-    times = draw.choice([(1, 1), (2, 0), (2, 1), (3, 0), (1, 2)])
+def drawn_model(draw, times):
+    """Return two mechanisms, a composition of them, and a program that does all of its runs.
+
+    The first one runs times[0] times, the second one times[1] times.
+    """
     written = [f"{name}, {n}" for name, n in zip("ab", times, strict=True) if n]
     runs = "".join(f"  run {name}(x = x)\n" * n for name, n in zip("ab", times, strict=True))
     whole = f"mechanism both {{\n  input x in 0..2\n  adjacent abs(x - x') <= 1\n{runs}}}\n"
@@ -62,23 +68,23 @@ def drawn_model(draw):
     return f"{HEAD}\n{parts}{whole}", f"compose({', '.join(written)})"
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_composition_fails_where_the_program_that_runs_its_parts_does(seed):
+@pytest.mark.parametrize(("seed", "times"), TIMES)
+def test_a_composition_fails_where_the_program_that_runs_its_parts_does(seed, times):
     draw = random.Random(seed)
-    text, composition = drawn_model(draw)
+    text, composition = drawn_model(draw, times)
     checks = [f"check {target}: {claim}" for target in (composition, "both") for claim in CLAIMS]
     found = check_text("\n".join([text, *checks]), "--explain", "none")["results"]
     composed, written = found[: len(CLAIMS)], found[len(CLAIMS) :]
     for one, other in zip(composed, written, strict=True):
         assert one["verdict"] == other["verdict"] != "undecided"
         assert one["values"] == other["values"]
-    assert {one["verdict"] for one in composed} == {"holds", "violated"}
+    assert "violated" in {one["verdict"] for one in composed}
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_composition_fails_where_the_ordinary_engine_says(seed):
+@pytest.mark.parametrize(("seed", "times"), TIMES)
+def test_a_composition_fails_where_the_ordinary_engine_says(seed, times):
     draw = random.Random(seed)
-    text, composition = drawn_model(draw)
+    text, composition = drawn_model(draw, times)
     checks = [f"check {composition}: {claim}" for claim in CLAIMS]
     results = check_text("\n".join([text, *checks]), "--explain", "none")["results"]
     ends = [beside_ends(result) for result in results]
@@ -90,10 +96,10 @@ def test_a_composition_fails_where_the_ordinary_engine_says(seed):
             assert fails_at(result, value) == (verdict == "violated"), (claim, value)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_computed_piece_has_the_value_of_the_ordinary_engine(seed):
+@pytest.mark.parametrize(("seed", "times"), TIMES)
+def test_a_computed_piece_has_the_value_of_the_ordinary_engine(seed, times):
     draw = random.Random(seed)
-    text, composition = drawn_model(draw)
+    text, composition = drawn_model(draw, times)
     asked = [f"compute {composition}: {quantity}" for quantity in QUANTITIES]
     results = check_text("\n".join([text, *asked]))["results"]
     value = Fraction(draw.randint(1, 99), 100)
@@ -166,8 +172,8 @@ mechanism both {
         ("coin", "survey", "delta(ln 2)"),
         ("noisy", "survey", "epsilon"),
         ("noisy", "noisy", "delta(ln 2)"),
-        ("irrational", "survey", "epsilon"),
-        ("survey", "irrational", "delta(ln 2)"),
+        ("irrational", "survey", "delta(ln 2)"),
+        ("survey", "irrational", "epsilon"),
     ],
 )
 def test_parts_of_any_kind_have_the_pieces_of_the_program_that_runs_them(first, second, asked):
@@ -230,50 +236,30 @@ mechanism high {
   adjacent abs(x - x') <= 1
   while true {
     now ~ bernoulli(1/10)
-    if now { y ~ bernoulli(if x = 2 then p else 1 - p)  output y  stop }
+    if now { y ~ bernoulli(if x = 2 then p else 1/20)  output y  stop }
     output wait
   }
+}
+mechanism both {
+  input x in 0..2
+  adjacent abs(x - x') <= 1
+  run FIRST(x = x)
+  run SECOND(x = x)
 }
 """
 
 
 @pytest.mark.parametrize(("first", "second"), [("low", "high"), ("high", "low")])
 def test_runs_lose_for_each_pair_what_each_loses_for_that_pair(first, second):
-    checks = f"""
-    check compose({first}, {second}) for p in [1/2, 1): dp(ln(p / (1 - p)))
-    check compose({first}, {second}, 2) for p in [1/2, 1): epsilon = 2 * ln(p / (1 - p))
-    check compose({first}, {first}) for p in [1/2, 1): epsilon = 2 * ln(p / (1 - p))
-    check compose({first}, {second}): delta(ln 2) <= 1/2
-    """
-    *pure, delta = check_text(TWO_PAIRS + checks, "--explain", "none")["results"]
-    assert [each["verdict"] for each in pure] == ["holds"] * 3
-    ends = [each[end]["exact"] for each in delta["values"]["fails_for"] for end in ("from", "to")]
-    assert ends == ["0", "1/6", "5/6", "1"]
-
-
-def test_what_ratios_share_has_any_sign_as_a_polynomial():
-    text = """
-    param p in (1/4, 3/4)
-    mechanism m {
-      input x in 0..1
-      adjacent all
-      y ~ bernoulli(if x = 0 then 1 - p else (1 - p)/2)
-      output y
-    }
-    mechanism both {
-      input x in 0..1
-      adjacent all
-      run m(x = x)
-      run m(x = x)
-    }
-    """
-    claims = "check TARGET: dp(ln 3)\ncompute TARGET: epsilon\ncheck TARGET: epsilon >= ln 4\n"
-    claims = [claims.replace("TARGET", each) for each in ("compose(m, 2)", "both")]
-    found = check_text("\n".join([text, *claims]), "--explain", "none")["results"]
-    for one, other in zip(found[:3], found[3:], strict=True):
-        assert one.get("values") == other.get("values")
-        assert one.get("pieces") == other.get("pieces")
-    assert found[0]["verdict"] == "violated"
+    asked = ["epsilon", "delta(ln 2)"]
+    text = TWO_PAIRS.replace("FIRST", first).replace("SECOND", second)
+    targets = f"compose({first}, {second})", "both"
+    claims = [f"compute {target}: {each}" for target in targets for each in asked]
+    bound = f"check compose({first}, {second}): delta(ln 2) <= 1/3"
+    *found, bounded = check_text("\n".join([text, *claims, bound]), "--explain", "none")["results"]
+    assert fails_at(bounded, Fraction(1, 2))  # as 1/2 - 2/20 is more
+    assert [each["pieces"] for each in found[:2]] == [each["pieces"] for each in found[2:]]
+    assert all(len(each["pieces"]) > 2 for each in found)
 
 
 def test_any_number_of_equal_runs_multiplies_epsilon():
@@ -281,7 +267,8 @@ def test_any_number_of_equal_runs_multiplies_epsilon():
     claims = """
     check compose(survey, 2000) for p in [1/6, 2/3]: dp(2000 * ln 2)
     check compose(survey, 2000): dp(2000 * ln 2)
-    check compose(survey, 300, waits, 200) for p in [1/2, 2/3]: dp(700 * ln 2)
+    check compose(survey, 6, waits, 4) for p in [1/2, 2/3]:
+      epsilon = 6 * ln(3 * p) + 4 * ln(p / (1 - p))
     """
     first, second, third = check_text(text + claims, "--explain", "none")["results"]
     assert first["verdict"] == third["verdict"] == "holds"
@@ -324,11 +311,11 @@ T = fmpz_poly([0, 1])
 LINE = line_of(Param("p", 0, 1), [], is_exponential=False)
 
 
-def run_of(sides, times=1):
+def run_of(sides, times=1, line=LINE):
     """Return a run with the probabilities of one pair, for each sequence p and q."""
     members = tuple((ZERO, p, q) for p, q in sides)
     index = np.array([[1, 2]] * len(sides))
-    return RunRows(PolynomialRows(LINE, T + 1, members, index), np.array([[0, 1]]), times)
+    return RunRows(PolynomialRows(line, T + 1, members, index), np.array([[0, 1]]), times)
 
 
 def sides_of(rows):
@@ -345,6 +332,28 @@ def test_outputs_of_one_ratio_are_merged():
     assert rows.denominator == (T + 1) ** 8
     assert sum((p for p, _ in sides_of(rows)), ZERO) == (T + 1) ** 8
     assert (28 * T**6, 28 * T**2) in sides_of(rows)
+
+
+def test_what_ratios_share_may_be_negative_as_a_polynomial():
+    ends = roots_between((T**2 - 2) * (T**2 - 3), Root.of(1), None)
+    line = line_of(LINE.within(*ends), [], is_exponential=False)
+    assert line.high is not None
+    run = run_of([((5 - T) * T, 2 * (5 - T))], line=line)
+    rows, _ = composed_rows([run, run], Limits(), is_pure=True)
+    assert sides_of(rows) == [(T**2, 4 * ONE)]
+    run = run_of([((5 - T) * T, 2 * (5 - T))], 3, line=line)
+    rows, _ = composed_rows([run], Limits(), is_pure=True)
+    assert sides_of(rows) == [(T**3, 8 * ONE)]
+
+
+def test_outputs_that_one_side_alone_shows_are_merged():
+    rows, _ = composed_rows(
+        [run_of([(T, ZERO), (ONE, ONE), (ZERO, T)], 3)], Limits(), is_pure=False
+    )
+    both = (T + 1) ** 3 - 1
+    found = sides_of(rows)
+    assert len(found) == 3
+    assert all(each in found for each in [(both, ZERO), (ONE, ONE), (ZERO, both)])
 
 
 def test_outputs_of_ratios_that_are_alike_at_the_point_alone_are_not_merged(monkeypatch):
