@@ -115,6 +115,31 @@ check m: P>=0 [ F stopped ]
     assert code or report["ok"]
 
 
+@pytest.mark.parametrize(
+    "statements",
+    [
+        "output a - (if b > 2 & b + 1 < a then 4 else 0) > b",
+        "y := a - (if b > 2 & b + 1 < a then 9 else 0)  output y > 1",
+        "output down(a, if b > 2 & b + 1 < a then 4 else 0) > b",
+        "output a - max(i in 0..4 where i = 0 | b > 2 & b + 1 < a : i) > b",
+        "output a - (if a - (if b > 2 & b + 1 < a then 4 else 0) > b then 6 else 0) > b - 1",
+    ],
+)
+def test_what_is_added_to_a_number_may_depend_on_other_sums(statements):
+    """Of two far numbers it is known then how far they are apart, before that is added."""
+
+    def rows(policy):
+        noise = f"a ~ geometric(2, 1/2) {policy}  b ~ geometric(1 + x, 1/3) {policy}"
+        text = f"mechanism m {{ input x in 0..1\n  adjacent all\n  {noise}\n  {statements} }}"
+        model = dpcheck.loads(f"fun down(z, k) = z - k\n{text}")
+        return model.target("m").output_distributions()
+
+    exact, near = rows("unbounded"), rows("clamped -45..50")
+    for state, row in exact.items():
+        assert len(row) == 2
+        assert all(abs(float(p - near[state][y])) < 1e-12 for y, p in row.items()), state
+
+
 class Writer:
     """Writes a random program that moves noise, compares it, and keeps it; for every policy."""
 
