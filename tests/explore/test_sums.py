@@ -116,6 +116,26 @@ check m: P>=0 [ F stopped ]
 
 
 @pytest.mark.parametrize(
+    ("comparison", "instead"),
+    [
+        ("z - w > x - 1", "write `z > w + x - 1`"),
+        ("z - w = w - z", None),
+        ("z - w > 2 * w", None),
+    ],
+)
+def test_a_compared_difference_is_a_sum_where_the_other_side_has_bounds(comparison, instead):
+    noise = "z ~ geometric(x, 1/2) unbounded  w ~ geometric(0, 1/2) unbounded"
+    text = f"mechanism m {{ input x in 0..2  adjacent all  {noise}  output {comparison} }}\n"
+    first, *others = check_text(text + "check m: P>=0 [ F stopped ]")["errors"]
+    if instead is None:
+        helps = [each["help"] for each in (first, *others)]
+        assert all("use `clamp(" in each for each in helps)
+    else:
+        assert (first["help"], others) == (instead, [])
+        assert check_text(text.replace(comparison, instead[7:-1]) + "compute m: epsilon")["ok"]
+
+
+@pytest.mark.parametrize(
     "statements",
     [
         "output a - (if b > 2 & b + 1 < a then 4 else 0) > b",

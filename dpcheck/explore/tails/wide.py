@@ -422,7 +422,7 @@ class _Uses:
         for k, (side, other) in enumerate((expr.args, expr.args[::-1])):
             match side:
                 case Apply(op="-", args=(Var() as one, Var() as by)):
-                    if not self.holds(one) or not self.holds(by) or self.holds(other):
+                    if not self.holds(one) or not self.holds(by) or self._reads_wide(other):
                         return False
                     sides = _text(one), _sum_text(by, other)
                     low, high = sides if k == 0 else sides[::-1]
