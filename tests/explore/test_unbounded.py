@@ -562,6 +562,16 @@ def test_what_numbers_are_compared_with_element_by_element_lies_in_the_window(st
         assert all(abs(float(p - near[state].get(y, 0))) < 1e-7 for y, p in row.items()), state
 
 
+def test_a_mistake_at_one_element_is_found_however_far_the_noise_has_to_be():
+    counted = "count(i in 3..6 where a > i & 6 mod (i - 6) <= 0 : a > 2)"
+    text = f"""
+mechanism m {{ input x in 0..1  adjacent all  a ~ geometric(x, 1/2) unbounded  output {counted} }}
+compute m: epsilon
+"""
+    (error,) = check_text(text)["errors"]
+    assert error["code"] == "DP207"
+
+
 @pytest.mark.parametrize(
     "statements",
     [
