@@ -35,6 +35,7 @@ PRIME, POINT = 2**61 - 1, 3**37
 """Any would do: two functions that are alike there are compared."""
 
 INFINITE = -1
+"""In place of a ratio at the point where q is 0 there: all others are at least 0."""
 
 Sides = tuple[fmpz_poly, fmpz_poly]
 
