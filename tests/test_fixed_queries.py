@@ -860,3 +860,21 @@ def test_a_listed_value_that_no_input_has_is_a_mistake_beside_public_inputs_too(
 def test_listed_pairs_of_an_input_with_a_mistake_are_not_said_to_lack_it():
     text = LISTED.replace("PUBLIC", "").replace("query k", "query c")  # which is no symbol then
     assert "DP526" not in error_codes(check_text(text + "check m: dp(ln 2)"))
+
+
+TWO_SCALES = """
+mechanism low_is_clear { ASKED b ~ bernoulli(if c = low then 9/10 else 3/5) SHOWN }
+mechanism high_is_clear { ASKED b ~ bernoulli(if c = low then 3/5 else 9/10) SHOWN }
+mechanism both { HEAD run low_is_clear(x = x)  run high_is_clear(x = x) }
+"""
+
+
+def test_one_choice_for_runs_of_several_mechanisms_is_not_the_worst_of_each():
+    head = "input x in 0..1  adjacent all"
+    text = TWO_SCALES.replace("ASKED", f"{head} query c in {{low, high}} fixed")
+    text = text.replace("SHOWN", "output if b then x else 1 - x").replace("HEAD", head)
+    claims = "check both: epsilon = 2 * ln 9  check compose(low_is_clear, 2): epsilon = 2 * ln 9"
+    assert verdicts(check_text(text + claims)) == ["holds"] * 2
+    mixed = "compose(low_is_clear, high_is_clear)"
+    for claim in (f"check {mixed}: dp(ln(27/2))", f"compute {mixed}: epsilon"):
+        assert error_codes(check_text(text + claim)) == ["DP645"]

@@ -377,8 +377,8 @@ class NotIndependentRuns(Mistake, code="DP645"):
 A composition multiplies the distributions of its parts, as runs that draw all anew have them. Data
 of a `prior` are drawn once, and every run is about these, so that two runs tell more than the
 product says. Queries that are fixed beforehand may differ from run to run, of which the worst is
-found in one mechanism; a composition has one choice for all runs, the worst for `dp(epsilon)` and
-`epsilon` only, which add up.
+found in one mechanism; a composition has one choice for all runs. That is the worst where all are
+runs of one mechanism, for `dp(epsilon)` and `epsilon` only, which add up.
 
 Wrong: mechanism m { ... prior r ~ uniform(0..1) ... output k }  check compose(m, 2): dp(1)
 Right: mechanism m { ... prior r ~ uniform(0..1) repeat 2 { ... output k } }  check m: dp(1)

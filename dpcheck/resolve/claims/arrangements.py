@@ -237,12 +237,27 @@ def _reasons_against(
     if is_composed and any(target.has_priors for target in mechanisms):
         loop = "prior r ~ ... repeat 2 { ... }"
         yield NotIndependentRuns(span, "the data of a `prior`", loop)
-    if is_composed and not _is_pure(claim) and any(m.has_fixed_queries for m in mechanisms):
-        loop = "repeat 2 { query c in S fixed ... }"
-        yield NotIndependentRuns(span, "the choices of a `query ... fixed`", loop)
+    if is_composed and any(target.has_fixed_queries for target in mechanisms):
+        yield from _without_one_choice(claim, span, mechanisms)
     for chain in targets[1:]:
         if isinstance(chain, ExplicitChain) and chain.observed is None:
             yield NothingObserved(question.target.span, chain.title, "compose", chain.span)
+
+
+def _without_one_choice(
+    claim: claims.Claim, span: Span, mechanisms: Sequence[Mechanism]
+) -> Iterator[NotIndependentRuns]:
+    """Yield that one choice of queries for all runs may not be the worst of each.
+
+    It is where they are runs of one mechanism, and losses add up.
+    """
+    if any(target is not mechanisms[0] for target in mechanisms):
+        loop = "query c in S fixed ... query d in T fixed ..."
+    elif not _is_pure(claim):
+        loop = "repeat 2 { query c in S fixed ... }"
+    else:
+        return
+    yield NotIndependentRuns(span, "the choices of a `query ... fixed`", loop)
 
 
 def _without_strategy(
