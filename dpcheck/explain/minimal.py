@@ -23,15 +23,22 @@ from dpcheck.check.evidence.blocks import Block
 from dpcheck.check.evidence.float_probabilities import FloatArray
 from dpcheck.check.evidence.table_evidence import TableEvidence
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
-from dpcheck.exact import UNIT_ROUNDOFF, Budget, Number, add, excess_sign, float_bounds, subtract
+from dpcheck.exact import (
+    UNIT_ROUNDOFF,
+    Budget,
+    Number,
+    add,
+    excess_sign,
+    exp_float_bounds,
+    float_bounds,
+    subtract,
+)
 from dpcheck.explain.inputs import InputCells
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.records import dataclass
 
 _NO_ESTIMATE = 2.0**-900
-"""What a number without an estimate may add: those below 2^-900 have none."""
-_UNTOLD = 256 * UNIT_ROUNDOFF
-"""Gaps this close are compared exactly."""
+"""Numbers without an estimate are below it."""
 _TIED = 1e-12
 """Total gaps this close order no pairs: what symmetry makes equal is rounded in different ways."""
 
@@ -76,7 +83,7 @@ def violations(
             gaps = np.add.reduceat(block.excesses(mask, factor), block.starts)
             compared[block.pair, side] = True
             totals[block.pair, side] = gaps
-            violating[block.pair, side] = _exceeds(block, mask, gaps, epsilon, delta)
+            violating[block.pair, side] = _exceeds(block, mask, gaps, factor, delta)
     except LimitReached:
         pass
     found, is_turned = rows.representatives()
@@ -94,12 +101,12 @@ def violations(
 
 
 def _exceeds(
-    block: Block, mask: BoolArray, gaps: FloatArray, epsilon: Budget, delta: Number
+    block: Block, mask: BoolArray, gaps: FloatArray, factor: ExpFactor, delta: Number
 ) -> BoolArray:
     """Return of each segment whether the sum of its positive gaps exceeds δ, [n_segments].
 
-    A sum of n estimates is off by less than (n + 64)u, since the p of a row sum to 1, and what has
-    no estimate is below 2^-900.
+    A sum of n estimates is off by less than (n + 64)u, since the p of a row sum to 1, and by what
+    has no estimate.
     """
     found: BoolArray = np.zeros(len(block.pair), np.bool_)
     if delta == 0:
@@ -107,15 +114,26 @@ def _exceeds(
         return found
     low, high = float_bounds(delta) or (0.0, np.inf)
     widths = np.diff(block.starts, append=len(mask))
-    errors = 2 * (widths + 64) * UNIT_ROUNDOFF + _NO_ESTIMATE * widths
+    errors = 2 * (widths + 64) * UNIT_ROUNDOFF + _not_estimated(factor) * widths
     found = gaps - errors > high
     near = marked(~(found | (gaps + errors < low)))
     if len(near):
         p_sums, q_sums = block.sums(mask)
         for k in near.tolist():
             gap = block.gap(k, p_sums[k], q_sums[k])
-            found[k] = excess_sign(gap.p, gap.q, epsilon, delta) > 0
+            found[k] = excess_sign(gap.p, gap.q, factor.epsilon, delta) > 0
     return found
+
+
+def _not_estimated(factor: ExpFactor) -> float:
+    """Return what numbers without an estimate may add to a gap p - e^ε q: p, and e^ε q."""
+    bounds = exp_float_bounds(factor.epsilon)
+    return np.inf if bounds is None else _NO_ESTIMATE * (1 + bounds[1])
+
+
+def _untold(found: Violations) -> float:
+    """Return how close estimates of gaps are that are compared exactly."""
+    return 256 * UNIT_ROUNDOFF + _not_estimated(found.factor)
 
 
 def smallest_pair(
@@ -241,7 +259,7 @@ def _first(found: Violations, block: Block, mask: BoolArray) -> BoolArray:
     impossible = mask & block.without_counterpart()
     mask = impossible if impossible.any() else mask
     estimates = block.excesses(mask, found.factor)
-    candidates: BoolArray = mask & (estimates >= estimates.max() - _UNTOLD)
+    candidates: BoolArray = mask & (estimates >= estimates.max() - _untold(found))
     return candidates
 
 
@@ -253,12 +271,12 @@ def _by_falling_gap(found: Violations, block: Block, mask: BoolArray, limits: Li
     """
     estimates, table = block.excesses(mask, found.factor), found.evidence.rows.table
     lengths = {j: len(table.outputs(int(block.sequence[j]))) for j in marked(mask).tolist()}
-    known = {j: float(estimates[j]) for j in lengths}
+    known, untold = {j: float(estimates[j]) for j in lengths}, _untold(found)
     limits.check_time(f"{len(known)} sequences of an event ordered")
 
     def order(one: int, other: int) -> int:
         difference = known[other] - known[one]
-        if abs(difference) > _UNTOLD:
+        if abs(difference) > untold:
             return 1 if difference > 0 else -1
         (p, q), (p_other, q_other) = block.probabilities(one), block.probabilities(other)
         exact = excess_sign(subtract(p_other, p), subtract(q_other, q), found.factor.epsilon)

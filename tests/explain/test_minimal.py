@@ -108,3 +108,28 @@ def _two_gaps(*gaps):
 def test_one_sequence_is_the_first_of_all(rows, event, tmp_path):
     (found,) = explained(table_model(rows, "dp(ln 2)"), tmp_path)
     assert [str(each) for each in found.event] == [event]
+
+
+TINY = Fraction(1, 10**310)
+
+
+@pytest.mark.parametrize("q", [Fraction(0), TINY])
+def test_what_is_too_small_for_floats_on_the_right_leaves_the_gap_on_the_left(q, tmp_path):
+    """Long denominators leave no float of a probability that is small, or 0: gaps were 0, too."""
+    likely, other = 1 - 2 * Fraction(1, 10), Fraction(1, 10)
+    rows = [[likely, other, other], [q, Fraction(1, 90) + TINY, Fraction(89, 90) - q - TINY]]
+    rows.append([likely, other + TINY, other - TINY])
+    (found,) = explained(table_model(rows, "dp(ln(3/2), 1/20)"), tmp_path)
+    assert [str(each) for each in found.event] == ["0"]
+    assert (found.others.n_violating, found.others.n_pairs) == (2, 3)
+
+
+@pytest.mark.parametrize(("delta", "n_violating"), [("1/4", 1), ("1/2", 0), ("7/16", 1)])
+def test_large_factors_of_what_is_too_small_for_floats_are_compared_exactly(
+    delta, n_violating, tmp_path
+):
+    """Of 2^1040 q with q = 2^-1042 no float tells that it is 1/4, not 0: 3/4 - 1/4 is 1/2."""
+    least = Fraction(1, 2**1042)
+    rows = [[Fraction(3, 4), Fraction(1, 4)], [least, 1 - least]]
+    found = explained(table_model(rows, f"dp(1040 * ln 2, {delta})"), tmp_path)
+    assert [each.others.n_violating for each in found] == [1] * n_violating

@@ -229,11 +229,11 @@ class Block:
         """Return p - E q rounded where the mask says that it is positive, else 0, [n_entries].
 
         Off by less than 32u p, since E q < p, and both come from at most twelve rounded steps; and
-        0 for numbers below 2^-900 that have no estimate.
+        numbers below 2^-900 that have no estimate count as 0.
         """
         bounds = exact.exp_float_bounds(factor.epsilon)
         p, q = self._chances
-        gaps = p - (_HUGE if bounds is None else bounds[0]) * q
+        gaps = p - (_HUGE if bounds is None else bounds[0]) * np.where(np.isnan(q), 0, q)
         found: FloatArray = np.where(mask & ~np.isnan(gaps), gaps, 0)
         return found
 
