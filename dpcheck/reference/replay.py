@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
@@ -16,7 +16,7 @@ from dpcheck.reference.expressions import TESTS, Env, combined, compare, evaluat
 from dpcheck.reference.files import Loaded, is_target
 from dpcheck.reference.numbers import ONE, ZERO, Budget, Number, excess_sign, made, summed
 from dpcheck.reference.runs import Equations, Law, Model, Node, Point, Result
-from dpcheck.reference.syntax import Tree, named, parsed
+from dpcheck.reference.syntax import Block, Tree, named, parsed
 from dpcheck.reference.values import End, NotCovered, Value
 
 MINUS_INFINITE = ("-", INFINITE)
@@ -39,6 +39,16 @@ def need(is_so: object, why: str) -> None:
     """Contradict what is not so."""
     if not is_so:
         raise Contradicted(why)
+
+
+def lines_of(questions: Block) -> Iterator[int]:
+    """Yield the lines in which claims stand, also those in loops."""
+    for each in questions:
+        match each:
+            case ("loop", parts) | ("if", _, parts, _) | ("for", _, _, parts):
+                yield from lines_of(parts)
+            case _:
+                yield each[1]
 
 
 class Replay:
@@ -83,9 +93,9 @@ class Replay:
         target = self._meant(parsed(self.claim["target"], "target"), {})
         about = parsed(self.claim["for"], "about") if "for" in self.claim else None
         declared = None if about is None else scope.of("param", about[0])
-        for (_, begins, _, of, values, at, claim), env in unrolled(
-            self.loaded.questions, {}, scope
-        ):
+        # Other lines may have loops that make no sense.
+        questions = tuple(item for item in self.loaded.questions if line in lines_of((item,)))
+        for (_, begins, _, of, values, at, claim), env in unrolled(questions, {}, scope):
             if (
                 begins == line
                 and self._is_about(about, values or (declared and declared[1:]), env)

@@ -688,3 +688,23 @@ def test_a_state_that_a_claim_does_not_ask_about_violates_nothing(at, tmp_path, 
     forged = {**fields, "claim": {**fields["claim"], **({"at": "s0"} if at else {})}}
     with pytest.raises(Contradicted, match="about none of these inputs"):
         Replay(load(Path("m.dpm"), tmp_path), forged).derived()
+
+
+def test_a_loop_without_sense_around_other_claims_is_in_nobody_s_way(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    model = """mechanism m(n = 2) {
+  input x in 0..n
+  adjacent abs(x - x') <= 1
+  y ~ {0: 1/(x+2), 1: 1 - 1/(x+2)}
+  output y
+}
+for i in 1..unknown { check m(n = i): dp(ln 2) }
+for i in 1..2 where i > 1 {
+  check m(n = i): dp(0)
+}
+"""
+    Path("m.dpm").write_text(model, "utf-8")
+    assert run(["check", "m.dpm", "-q", "--witness", "w"]) == 2
+    (witness,) = Path("w").iterdir()
+    assert run(["replay", str(witness)]) == 0
+    assert "is violated by the text of m.dpm:9" in capsys.readouterr().out
