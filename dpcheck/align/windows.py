@@ -9,7 +9,8 @@ An *endless* window shows all outputs, of runs on inputs that repeat: streams ha
 first n rounds again and again. Those are inputs, too, so ε is infinite where it is on them.
 
 Inputs of long windows are too many to be looked at all. A `longer` window has some: the neighbors
-of a shorter one that lose most, with one of their rounds twice.
+of a shorter one that lose most, with one of their rounds twice. A `thinned` one has those where one
+number at most is unlike all others. What any of its inputs violate, some inputs of all violate.
 """
 
 from __future__ import annotations
@@ -146,6 +147,26 @@ def _restricted(inputs: Sequence[Input], rows: Sequence[Row]) -> tuple[Input, ..
         where = some if one.where is None else Logic("and", (one.where, some), span)
         restricted.append(replace(one, where=where))
     return tuple(restricted)
+
+
+def thinned(mechanism: Mechanism, size: Size, most: int) -> Size:
+    """Return a window with few inputs: all numbers its first or all its last, or all but one.
+
+    Counts that differ in one person, and the winners of noisy counts, are neighbors there. Where
+    these are more than `most`, the number that is unlike the others is one of the last.
+    """
+    domains = {
+        cell: (one.domain.items[0], one.domain.items[-1])
+        for one in (_input(each, size) for each in mechanism.inputs)
+        for cell in one.cells
+    }
+    unlike = [None, *reversed(domains)][: most // 2]
+    rows = tuple(
+        tuple((cell, ends[which ^ (cell == other)]) for cell, ends in domains.items())
+        for other in unlike
+        for which in (0, 1)
+    )
+    return replace(size, only=rows)
 
 
 def longer(mechanism: Mechanism, size: Size, pair: Sequence[Row]) -> Size:

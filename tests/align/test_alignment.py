@@ -14,7 +14,7 @@ from dpcheck.align.arena import _Game, arena
 from dpcheck.align.bound import aligned
 from dpcheck.align.neighbors import Unreadable, differences
 from dpcheck.align.prices import bound_of, rates_of
-from dpcheck.align.windows import Size, longer, window
+from dpcheck.align.windows import Size, longer, thinned, window
 from dpcheck.certify.alignments import certify_alignment
 from dpcheck.certify.moved import Draw, Moved
 from dpcheck.check.decide import decide
@@ -1144,3 +1144,43 @@ def test_the_clock_is_looked_at_before_each_state_of_tails_is_settled(monkeypatc
     pairs = set(pairwise(events))
     assert ("checked", "settled") in pairs
     assert ("settled", "settled") not in pairs
+
+
+MANY_COUNTS = """
+mechanism m(n = 20, ratio = 1/2) {
+  input q[1..n] in integers
+  adjacent l1(q, q') <= 1
+  for i in 1..n { z ~ geometric(q[i], ratio) unbounded  output z > 0 }
+}
+"""
+
+
+def test_some_neighbors_of_many_numbers_are_looked_at():
+    text = f"""param eps > 0 {MANY_COUNTS}
+    refute m: dp(ln(3/2))
+    check  m: epsilon = ln 2
+    refute m(n = 7, ratio = exp(-eps)): dp(eps/2)
+    """
+    assert verdicts(check_text(text)) == ["violated", "holds", "violated"]
+
+
+def test_of_many_numbers_all_are_alike_or_all_but_one():
+    target = mechanism(MANY_COUNTS.replace("n = 20", "n = 3"))
+    for most, n_rows in ((8, 8), (4, 4), (100, 8)):
+        size = thinned(target, Size(1, 0, 1), most)
+        rows = {tuple(value for _, value in row) for row in size.only}
+        assert len(rows) == len(size.only) == n_rows
+        assert {min(sum(row), 3 - sum(row)) for row in rows} == {0, 1}
+        assert (0, 0, 1) in rows
+    every = window_epsilon(target, Size(1, 0, 1))
+    assert compare_epsilon(window_epsilon(target, size), every) == 0
+
+
+def test_a_window_of_many_numbers_that_takes_long_is_left_out(monkeypatch):
+    monkeypatch.setattr("dpcheck.pipeline.claims.everywhere.SOON_SECONDS", 0)
+    assert verdicts(check_text(f"{MANY_COUNTS}refute m: dp(ln(3/2))")) == ["undecided"]
+
+
+def test_a_mistake_in_a_window_of_many_numbers_is_told():
+    text = MANY_COUNTS.replace("output z > 0", "output if z > 0 then 1/(1 - 1) else 0")
+    assert error_codes(check_text(f"{text}check m: dp(1)"))

@@ -83,10 +83,10 @@ FEW_STATES = 2_000
 NOTHING = Coverage(0, 0)
 
 UNSEEN = Outcome(Undecided(Limit("size", unit="no ratio grows without end")), NOTHING)
-"""What an endless window says that does not show an infinite ε."""
+"""What a window says that does not soon tell, or an endless one that shows no infinite ε."""
 
-REPEATED_SECONDS = 5.0
-"""So long an endless window may take; those of noise that is drawn anew take a second."""
+SOON_SECONDS = 5.0
+"""So long an endless window may take (fresh noise: a second), or one of many numbers."""
 
 NEARER_SECONDS = 20.0
 """After so long bounds of a value are told; a round more halves what is left in twice the time."""
@@ -356,8 +356,8 @@ class _Search:
 
     def decided(self, size: Size, claim: claims.Claim) -> Seen:
         """Return what a window says of a claim; a size that is too much leaves it open."""
-        if size.is_endless:
-            return self.decided_repeating(size, claim)
+        if size.is_endless or (size.only and not self.is_stream):
+            return self.decided_soon(size, claim)
         try:
             return self.decide(size, claim, self.limits)
         except LimitReached as limit:
@@ -365,16 +365,24 @@ class _Search:
                 raise
             return Seen(size, Outcome(Undecided(limit.limit), NOTHING), lambda: None)
 
-    def decided_repeating(self, size: Size, claim: claims.Claim) -> Seen:
-        """Return what an endless window says of a claim, if it is small and soon says it."""
-        soon = process_time() + REPEATED_SECONDS
+    def decided_soon(self, size: Size, claim: claims.Claim) -> Seen:
+        """Return what an endless window, or one of many numbers, says of a claim, if it soon does.
+
+        An endless one is small, too. Of many numbers there may be any number of outputs.
+        """
+        soon = process_time() + SOON_SECONDS
         few = min(self.limits.max_states, FEW_STATES)
-        limits = replace(self.limits, max_states=few, cpu_deadline=soon)
+        most = few if size.is_endless else self.limits.max_states
         try:
-            return self.decide(size, claim, limits)
-        except (LimitReached, MistakesFound):
-            self.limits.check_time("a window that repeats its rounds was looked at")
-            return Seen(size, UNSEEN, lambda: None)
+            return self.decide(
+                size, claim, replace(self.limits, max_states=most, cpu_deadline=soon)
+            )
+        except LimitReached:
+            self.limits.check_time("a window was looked at")
+        except MistakesFound:
+            if not size.is_endless:
+                raise
+        return Seen(size, UNSEEN, lambda: None)
 
     def value(self, claim: claims.QuantityValue) -> Generator[Outcome, None, Outcome]:
         """Return ε, or what it lies between."""

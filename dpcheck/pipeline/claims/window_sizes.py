@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from dpcheck.align.neighbors import differences
-from dpcheck.align.windows import Size, forgets_noise, round_of
+from dpcheck.align.windows import Size, forgets_noise, round_of, thinned
 from dpcheck.model.program import Mechanism
 from dpcheck.model.values import value_text
 
@@ -17,6 +17,9 @@ MAX_INPUTS_OF_STREAMS = 250
 
 MAX_COSTLY_INPUTS = 32
 """The same with a parameter, or an analyst who adapts, where a window costs ten times as much."""
+
+MAX_THINNED = 8
+"""Of numbers that are too many even on 0..1, so many inputs: a hundred counts take 3 s."""
 
 WIDTHS = ((0, 0), (0, 1), (-1, 1), (-2, 2), (-4, 4))
 """The integers of windows, from the first to the last."""
@@ -86,7 +89,10 @@ def _sizes(mechanism: Mechanism, most: int) -> list[Size]:
     ]
     # What a few rounds show is shown by them, not by rounds without end.
     order = {size: (counts[size], -size.step, size.n_rounds + 5 * size.is_endless) for size in few}
-    return sorted(few, key=order.__getitem__) or sizes[:1]
+    few = sorted(few, key=order.__getitem__) or sizes[:1]
+    if round_of(mechanism) is None and all(size.low == size.high for size in few):
+        few += [thinned(mechanism, Size(1, 0, 1, step), MAX_THINNED) for step in steps]
+    return few
 
 
 def _n_inputs(mechanism: Mechanism, size: Size) -> int:
