@@ -11,6 +11,7 @@ from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.pipeline.options import Options
 from dpcheck.pipeline.run import check_paths
 from tests.advice import after_advice
+from tests.checking import check_text, verdicts
 from tests.test_golden import CASES, GOLDEN
 
 FOLLOWED = re.compile(
@@ -51,3 +52,15 @@ def test_advice_that_is_followed_mends_the_mistake(case, tmp_path, monkeypatch):
         after = signs(mistakes_of(path))
         assert after.count(signs([mistake])[0]) < n_alike, mistake.title
         assert n_of_syntax(after) <= n_of_syntax(signs(before)), mistake.title
+
+
+def test_noise_of_other_tools_is_advised_as_the_literature_has_it(tmp_path, monkeypatch):
+    """It was advised with bounds, `clamped lo..hi`, which is another mechanism."""
+    monkeypatch.chdir(tmp_path)
+    head = "mechanism m { input x in 0..3 adjacent abs(x - x') <= 1 y ~ "
+    path = tmp_path / "m.dpm"
+    path.write_text(f"{head} laplace(x, 2) output y }} check m: dp(1/2)", "utf-8")
+    [mistake] = mistakes_of(path)
+    [noise] = re.findall("`(.*)`", mistake.help)
+    noise = noise.replace("center", "x").replace("1/b", "1/2")
+    assert verdicts(check_text(f"{head} {noise} output y }} check m: epsilon = 1/2")) == ["holds"]

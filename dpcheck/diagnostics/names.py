@@ -164,14 +164,14 @@ Right: y ~ survey(x = b)
         return None
 
 
-_GEOMETRIC = "it is `geometric(center, exp(-1/b)) clamped lo..hi` for scale b"
+_GEOMETRIC = "it is `geometric(center, exp(-1/b)) unbounded` for scale b"
 _GAUSSIAN = (
     "it is `gaussian(center, exp(-1/(2 * s^2))) conditioned lo..hi` for a standard deviation s"
 )
 
 _FUNCTIONS_ELSEWHERE = {
     "laplace": "continuous noise is not supported yet; on the integers the Laplace distribution of"
-    " scale b is `geometric(center, exp(-1/b)) clamped lo..hi`",
+    " scale b is `geometric(center, exp(-1/b)) unbounded`",
     "discrete_laplace": _GEOMETRIC,
     "normal": _GAUSSIAN,
     "discrete_gaussian": _GAUSSIAN,
