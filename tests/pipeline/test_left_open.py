@@ -173,3 +173,20 @@ def test_a_comparison_without_an_answer_is_shown():
     target = mechanism(KEEPS)
     found = obstacle_of(aligned(arena(target, differences(target), Limits()), Limits()))
     assert obstacle_text(found).endswith("keeps both runs alike at `q[1] + z >= q[2] + z`")
+
+
+@pytest.mark.parametrize(("n", "is_advised"), [(3, True), (20, False)])
+def test_finite_inputs_are_advised_where_they_are_few(n, is_advised, monkeypatch):
+    """Those of twenty counts are 3^20, about which nothing is told before the time is over."""
+    monkeypatch.setattr("dpcheck.pipeline.claims.everywhere.SOON_SECONDS", 0)
+    monkeypatch.setattr("dpcheck.pipeline.claims.window_sizes.MAX_INPUTS", 1)
+    counts = f"""
+    mechanism m {{
+      input q[1..{n}] in integers
+      adjacent l1(q, q') <= 1
+      for i in 1..{n} {{ z ~ geometric(q[i], 1/2) unbounded  output z > 0 }}
+    }}
+    """
+    advised = reason(f"{counts}check m: dp(ln(3/2))")["option"]
+    assert advised.startswith("claim what is proved, `check m: dp(ln(2))`")
+    assert ("ask about finite inputs" in advised) == is_advised

@@ -23,6 +23,9 @@ from dpcheck.model.surface_text import one_line
 FEW_ROUNDS = 3
 """So many rounds and integers a finite question is about: it is answered in a second."""
 
+MAX_CELLS = 6
+"""Finite inputs of more numbers are not advised: those of eight have no answer after 100 s."""
+
 
 def obstacle_text(found: Obstacle) -> str:
     """Return in words why no shifts of noise bound ε, as far as that is known."""
@@ -53,7 +56,10 @@ def advice(mechanism: Mechanism, target: str, most: Budget | None) -> str:
         parts += [
             f"keep what is asked twice, `outcome := {text}`" for text in _asked_twice(mechanism)
         ]
-    return ", or ".join([*parts, f"ask about finite inputs: {', '.join(inputs)}"])
+    n_cells = sum(FEW_ROUNDS if one.is_stream else len(one.cells) for one in mechanism.inputs)
+    if n_cells <= MAX_CELLS or not parts:
+        parts.append(f"ask about finite inputs: {', '.join(inputs)}")
+    return ", or ".join(parts)
 
 
 def amount_of(epsilon: Budget) -> Amount:
