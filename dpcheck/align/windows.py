@@ -150,19 +150,21 @@ def _restricted(inputs: Sequence[Input], rows: Sequence[Row]) -> tuple[Input, ..
 
 
 def thinned(mechanism: Mechanism, size: Size, most: int) -> Size:
-    """Return a window with few inputs: all numbers its first or all its last, or all but one.
+    """Return a window with few inputs: all private numbers its first or its last, or all but one.
 
     Counts that differ in one person, and the winners of noisy counts, are neighbors there. Where
-    these are more than `most`, the number that is unlike the others is one of the last.
+    these are more than `most`, the number that is unlike the others is one of the last or first.
     """
-    domains = {
-        cell: (one.domain.items[0], one.domain.items[-1])
-        for one in (_input(each, size) for each in mechanism.inputs)
-        for cell in one.cells
-    }
-    unlike = [None, *reversed(domains)][: most // 2]
+    private = list[str]()
+    ends = dict[str, tuple[Value, Value]]()
+    for one in (_input(each, size) for each in mechanism.inputs):
+        private += () if one.is_public else one.cells
+        first, last = one.domain.items[0], one.domain.items[-1]
+        ends |= dict.fromkeys(one.cells, (first, first if one.is_public else last))
+    outer = [cell for pair in zip(reversed(private), private, strict=True) for cell in pair]
+    unlike = [None, *dict.fromkeys(outer)][: most // 2]
     rows = tuple(
-        tuple((cell, ends[which ^ (cell == other)]) for cell, ends in domains.items())
+        tuple((cell, ends[cell][which ^ (cell == other)]) for cell in ends)
         for other in unlike
         for which in (0, 1)
     )

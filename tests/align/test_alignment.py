@@ -1184,3 +1184,31 @@ def test_a_window_of_many_numbers_that_takes_long_is_left_out(monkeypatch):
 def test_a_mistake_in_a_window_of_many_numbers_is_told():
     text = MANY_COUNTS.replace("output z > 0", "output if z > 0 then 1/(1 - 1) else 0")
     assert error_codes(check_text(f"{text}check m: dp(1)"))
+
+
+@pytest.mark.parametrize("place", [1, 20])
+def test_the_first_and_the_last_of_many_numbers_are_told_from_the_others(place):
+    text = MANY_COUNTS.replace("for i in 1..n { z ~ geometric(q[i]", f"{{ z ~ geometric(q[{place}]")
+    text = text.replace("{ z ~", "z ~").replace("output z > 0 }", "output z > 0")
+    assert verdicts(check_text(f"{text}check m: epsilon = ln 2")) == ["holds"]
+
+
+def test_neighbors_of_many_numbers_agree_on_public_ones():
+    """The winner and all others differ by one, in the other direction: two of the rows."""
+    text = """
+    mechanism m(n = 10) {
+      input q[1..n] in integers
+      public t in integers
+      adjacent linf(q, q') <= 1
+      for i in 1..n {
+        z ~ geometric(q[i] - t, 1/2) unbounded
+        if z >= 0 { output top stop }
+        output bot
+      }
+    }
+    """
+    loss = "10 * ln 2"
+    assert verdicts(check_text(f"{text}check m: epsilon <= {loss} refute m: dp(5 * ln 2)")) == [
+        "holds",
+        "violated",
+    ]
