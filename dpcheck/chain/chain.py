@@ -76,14 +76,13 @@ class Gap:
 class Order:
     """States that hold all the same but for the gaps between some numbers, n_1, n_2, ... >= 0.
 
-    If formulas inside of a path are alike at all `states`, then its probability is a sum of
-    products, Σ_k a_k Π_j ρ_kj^(n_j), where ρ_kj is one of ratios[j], from 1 downwards. `near` are
-    the states where n_j is below the number of these, the last gap running fastest.
+    The probability of a path formula is a sum of products, Σ_k a_k Π_j ρ_kj^(n_j), where ρ_kj is
+    one of ratios[j], from 1 downwards. `near` are the states where n_j is below the number of
+    these, the last gap running fastest.
     """
 
     near: tuple[int, ...]
     ratios: tuple[tuple[Number, ...], ...]
-    states: IntArray
 
 
 @dataclass(frozen=True)
@@ -114,6 +113,21 @@ class Partners:
 
 
 @dataclass(frozen=True, eq=False)
+class Ordered:
+    """States that remember numbers beyond a window, as far as these are told apart.
+
+    placed: the orders of such states as far as they are known, with their gaps. That is so for
+    formulas inside of a path that are alike at all states of each class of `alike`, [n_alike]: no
+    more is told apart there. partners: the neighbors of such states, and of those that follow them;
+    None if these are not told.
+    """
+
+    alike: Sequence[IntArray]
+    placed: Callable[[], Mapping[int, tuple[Order, tuple[Gap, ...]]]]
+    partners: Callable[[], Partners | None] = lambda: None
+
+
+@dataclass(frozen=True, eq=False)
 class Chain:
     """A finite labelled Markov chain (see the module's first lines for the arrays).
 
@@ -134,10 +148,8 @@ class Chain:
     nothing is fixed so.
     lumped: states that stand for infinitely many, which remember numbers beyond a window: no
     probability at one of these differs from that at the state by more than the number given.
-    orders: the orders of such states as far as they are known, with their gaps.
-    partners: the neighbors of such states, and of those that follow them; None if not told.
-    alike_but_shown: states [n_alike] each that show numbers as far out as orders have such ones,
-    and differ in nothing else.
+    orders: what is told of such states: 0 where no formulas are inside of a path, from 1 on ever
+    more of gaps between their numbers; None where that is more than the window tells.
     `with_one_end` is the same chain before its sinks were split into copies that remember inputs
     (for formulas that read them); states that are no sinks have the same numbers in both.
     """
@@ -160,9 +172,7 @@ class Chain:
     offers: Mapping[int, tuple[object, int]] = field(default_factory=dict)
     alike: IntArray | None = None
     lumped: Mapping[int, Number] = field(default_factory=dict)
-    orders: Callable[[], Mapping[int, tuple[Order, tuple[Gap, ...]]]] = dict
-    partners: Callable[[], Partners | None] = lambda: None
-    alike_but_shown: Callable[[], Sequence[IntArray]] = tuple
+    orders: Callable[[int], Ordered | None] = lambda _: None
     with_one_end: Chain | None = None
 
     @property

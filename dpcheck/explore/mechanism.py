@@ -115,19 +115,13 @@ def explored_of(given: Given, found: Runs) -> Explored:
     tails, chain = found.starts.tails, _chain(given, found, codes, observation)
     orders = None
     if tails is not None:
-        from dpcheck.explore.runs.later_neighbors import partners_of
+        from dpcheck.explore.runs.later_neighbors import with_partners
         from dpcheck.explore.runs.lumped import lumped_states
         from dpcheck.explore.runs.orders import Orders
 
         orders = known = Orders(found.seen.shown, found.starts, tails, chain.neighbors)
         lumped = lumped_states(found.seen.shown, known, tails)
-        chain = replace(
-            chain,
-            lumped=lumped,
-            orders=lambda: known.placed,
-            partners=lambda: partners_of(known),
-            alike_but_shown=lambda: known.alike_but_shown,
-        )
+        chain = replace(chain, lumped=lumped, orders=partial(with_partners, known))
     return Explored(
         chain,
         given.table,

@@ -8,11 +8,11 @@ known for all n, as they are where both keep one number (`beyond`). From -d on i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from dpcheck.chain.chain import Chain, Gap, IntArray, Order, Partner, Partners
+from dpcheck.chain.chain import Gap, IntArray, Order, Partner, Partners
 from dpcheck.check.formulas.beyond import TruthBeyond, are_violating, continued
 from dpcheck.exact import Number
 from dpcheck.logic.formulas import PathFormula, Private
@@ -24,25 +24,32 @@ Probabilities = Callable[[PathFormula, IntArray], list[Number]]
 class Beside:
     """Which states violate formulas D beside their partners."""
 
-    def __init__(self, chain: Chain, partners: Partners, probabilities: Probabilities) -> None:
-        """Keep the partners of a chain, and what tells probabilities."""
-        self.partners = partners
-        self._placed, self._probabilities = chain.orders(), probabilities
+    def __init__(
+        self,
+        placed: Mapping[int, tuple[Order, tuple[Gap, ...]]],
+        partners: Partners,
+        probabilities: Probabilities,
+    ) -> None:
+        """Keep the orders of states with their partners, and what tells probabilities."""
+        self._partners, self._placed, self._probabilities = partners, placed, probabilities
         self._known: dict[tuple[int, Order, Partner], tuple[Private, TruthBeyond]] = {}
 
-    def are_violating(self, formula: Private, state: int, is_settled: bool) -> bool | None:
+    @property
+    def told(self) -> IntArray:
+        """The states [n] of which all neighbors are told."""
+        return self._partners.states
+
+    def are_violating(self, formula: Private, state: int) -> bool | None:
         """Return whether partners violate a formula at all that a state stands for, or at none.
 
-        None where they seem to do at some; is_settled: whether formulas inside of its path are
-        alike for all gaps.
+        None where they seem to do at some. Formulas inside of its path tell no more than orders do.
         """
-        asked = [*self._partners_of(state)]
-        verdicts = {self._truth(formula, *each) if is_settled else None for each in asked}
+        verdicts = {self._truth(formula, *each) for each in self._partners_of(state)}
         return True if True in verdicts else None if None in verdicts else False
 
     def _partners_of(self, state: int) -> Iterator[tuple[Order, Gap, Partner]]:
         """Yield the partners of a state, each of an order with its gap."""
-        told, far = self.partners, Gap(self.partners.depth, is_known=False)
+        told, far = self._partners, Gap(self._partners.depth, is_known=False)
         for order in told.of_states.get(state, ()):
             yield order, far, Partner(None, state=state)
         if state in self._placed:

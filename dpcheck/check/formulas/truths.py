@@ -22,9 +22,8 @@ the other way round below negations; a formula is known where both truths are al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
-from functools import cached_property
 from typing import TYPE_CHECKING, Final, assert_never
 
 import numpy as np
@@ -38,6 +37,7 @@ from dpcheck.logic import formulas as f
 from dpcheck.records import dataclass
 
 if TYPE_CHECKING:
+    from dpcheck.chain.chain import Gap, Order, Ordered
     from dpcheck.check.formulas.beside import Beside
     from dpcheck.check.formulas.beyond import Told, TruthBeyond
     from dpcheck.solve.paths import Satisfying
@@ -107,7 +107,9 @@ class Truths:
         self._known: dict[int, tuple[f.PathFormula, dict[int, Number]]] = {}
         self._bounded: dict[int, tuple[f.PathFormula, dict[int, Bounds]]] = {}
         self._beyond: dict[int, tuple[Asking, dict[tuple[int, ...], TruthBeyond]]] = {}
-        self._settled: dict[int, tuple[f.PathFormula, bool]] = {}
+        self._settled: dict[tuple[int, int], tuple[f.PathFormula, bool]] = {}
+        self._levels = {0}
+        self._neighbors: dict[int, Beside | None] = {}
         self._estimated: dict[int, tuple[f.PathFormula, FloatBounds | None]] = {}
 
     def at(self, formula: f.StateFormula, states: IntArray) -> BoolArray:
@@ -243,19 +245,22 @@ class Truths:
 
     def doubtful_at(self, states: IntArray) -> IntArray:
         """Return the pairs that may be neighbors with an end among some states, [n_pairs, 2]."""
-        doubtful = _with_ends_in(self.chain.neighbors.doubtful, states, self.chain.n_states)
-        told = None if self._beside is None else self._beside.partners.states
-        return doubtful if told is None else doubtful[~np.isin(doubtful[:, 0], told)]
+        return _with_ends_in(self.chain.neighbors.doubtful, states, self.chain.n_states)
 
-    @cached_property
-    def _beside(self) -> Beside | None:
-        """What neighbors of states that stand for several violate, where these are told."""
-        partners = self.chain.partners() if len(self.chain.neighbors.doubtful) else None
-        if partners is None:
+    def _beside(self, path: f.PathFormula) -> Beside | None:
+        """Return what tells the neighbors of states that stand for several, for a path."""
+        if not len(self.chain.neighbors.doubtful):
             return None
         from dpcheck.check.formulas.beside import Beside
 
-        return Beside(self.chain, partners, self.probabilities)
+        level, ordered = next(self._ordered(path), (0, None))
+        if ordered is None:
+            return None
+        if level not in self._neighbors:
+            partners = ordered.partners()
+            told = None if partners is None else (ordered.placed(), partners)
+            self._neighbors[level] = told and Beside(*told, self.probabilities)
+        return self._neighbors[level]
 
     def pairs_at(self, states: IntArray) -> IntArray:
         """Return the pairs of neighbors with an end among some states, [n_pairs, 2]."""
@@ -352,15 +357,18 @@ class Truths:
             return fails
 
         found = violating.mapped(ends)
-        doubtful = self.doubtful_at(states)
+        neighbors, doubtful = self._beside(formula.path), self.doubtful_at(states)
+        is_open = np.ones(self.chain.n_states, np.bool_)
+        if neighbors is not None:
+            is_open[neighbors.told] = False
+            doubtful = doubtful[is_open[doubtful].any(axis=1)]
         if len(doubtful):
             maybe = found.possibly.copy()
             maybe[doubtful[self._may_violate(formula, doubtful)]] = True
-            found = TruthBounds(found.surely, maybe)
+            found = TruthBounds(found.surely, found.possibly | (maybe & is_open))
         there = found.mapped(lambda fails: fails[states])
-        if self._beside is not None:
-            is_settled = self._are_settled(formula.path)
-            beside = [self._beside.are_violating(formula, s, is_settled) for s in states.tolist()]
+        if neighbors is not None:
+            beside = [neighbors.are_violating(formula, s) for s in states.tolist()]
             surely = [verdict is True for verdict in beside]
             possibly = [verdict is not False for verdict in beside]
             there = TruthBounds(there.surely | surely, there.possibly | possibly)
@@ -479,40 +487,58 @@ class Truths:
         """
         from dpcheck.check.formulas.beyond import TruthBeyond
 
-        placed = [self.chain.orders().get(state) for state in states]
-        orders = [each[0] for each in placed if each is not None]
-        shapes = {(each[0].ratios, each[1]) for each in placed if each is not None}
-        if len(orders) < len(states) or len(shapes) > 1 or not self._are_settled(formula.path):
+        placed = self._placed(formula.path, states)
+        if placed is None:
             return None
-        ((ratios, gaps),) = shapes
+        orders, (_, gaps) = [order for order, _ in placed], placed[0]
         known = self._beyond.setdefault(id(formula), (formula, {}))[1]
         key = tuple(map(id, orders))
         if key not in known:
             near = (np.array(each.near, np.int64) for each in orders)
             values = [self.probabilities(formula.path, each) for each in near]
             values += [[bound] * len(orders[0].near) for bound in bounds]
-            known[key] = TruthBeyond(values, ratios, told)
+            known[key] = TruthBeyond(values, orders[0].ratios, told)
         return known[key].at(gaps)
 
-    def _are_settled(self, path: f.PathFormula) -> bool:
-        """Return whether the formulas inside of a path are alike for all gaps of numbers.
+    @property
+    def level(self) -> int:
+        """On which level numbers beyond the window are to be told apart that this one does not."""
+        return max(self._levels)
 
-        And for all numbers that are shown beyond the cuts.
+    def _placed(
+        self, path: f.PathFormula, states: Sequence[int]
+    ) -> list[tuple[Order, tuple[Gap, ...]]] | None:
+        """Return the orders of states, in which they have the same gaps; None where none is known.
+
+        Formulas inside of the path tell no more than these orders do.
         """
-        known = self._settled.get(id(path))
+        for _, ordered in self._ordered(path):
+            known = ordered.placed()
+            placed = [known[state] for state in states if state in known]
+            shapes = {(order.ratios, gaps) for order, gaps in placed}
+            if len(placed) == len(states) and len(shapes) == 1:
+                return placed
+        return None
+
+    def _ordered(self, path: f.PathFormula) -> Iterator[tuple[int, Ordered]]:
+        """Yield the levels, with what is told there, on which a path tells no more."""
+        inner = [self.bounds_everywhere(each) for each in f.outermost_numbers(path)]
+        if not all(each.are_known for each in inner):
+            return
+        level = 1 if inner else 0
+        while (ordered := self.chain.orders(level)) is not None:
+            if self._are_settled(path, level, ordered.alike):
+                yield level, ordered
+            level += 1
+        self._levels.add(level)
+
+    def _are_settled(self, path: f.PathFormula, level: int, alike: Sequence[IntArray]) -> bool:
+        """Return whether all that a path asks of states is one in each class [n_alike] of these."""
+        known = self._settled.get((id(path), level))
         if known is None:
-            inner = [self.bounds_everywhere(each) for each in f.outermost_numbers(path)]
-            everywhere = [each.surely for each in inner]
+            inner = [self.surely(each) for each in f.outermost_numbers(path)]
             atoms = [self.chain.labelling[each.key] for each in f.outermost_atoms(path)]
-            placed = self.chain.orders()
-            orders = {id(order): order.states for order, _ in placed.values()}
-            is_settled = all(each.are_known for each in inner)
-            is_settled &= not inner or (
-                self.chain.lumped.keys() <= placed.keys()
-                and _are_alike(everywhere, orders.values())
-            )
-            is_settled &= _are_alike([*everywhere, *atoms], self.chain.alike_but_shown())
-            known = self._settled[id(path)] = path, is_settled
+            known = self._settled[id(path), level] = path, _are_alike([*inner, *atoms], alike)
         return known[1]
 
 

@@ -44,16 +44,17 @@ number without bounds may be shown, as states differ then in more than what they
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 
 import numpy as np
 
-from dpcheck.chain.chain import BoolArray, Gap, IntArray, Order, Partner, Partners
+from dpcheck.chain.chain import BoolArray, Gap, IntArray, Order, Ordered, Partner, Partners
 from dpcheck.chain.sets import distinct, distinct_rows, union, without
 from dpcheck.explore.runs.lock_step import CERTAIN, NOWHERE, Steps, far_alike
-from dpcheck.explore.runs.orders import Orders, ordered
+from dpcheck.explore.runs.orders import Orders, Placed, ordered
 from dpcheck.explore.runs.program_points import DRAWS, SHOWN
-from dpcheck.explore.runs.raw_graph import Discovered, LabelledEdges, RawGraph
+from dpcheck.explore.runs.raw_graph import LabelledEdges, RawGraph
 from dpcheck.explore.tails.tails import Tails, with_codes
 from dpcheck.limits import Limits, too_large
 from dpcheck.model.expressions import Apply, Const
@@ -440,17 +441,30 @@ def _keys(pairs: IntArray, n: int, may_differ: BoolArray) -> IntArray:
     return distinct((low * n + high)[((low != high) | may_differ[low]) & (low > NOWHERE)])
 
 
-def partners_of(orders: Orders) -> Partners | None:
-    """Return the neighbors of states as far as these are told."""
-    if not orders.tells_partners:
+def with_partners(orders: Orders, level: int) -> Ordered | None:
+    """Return what is told of numbers beyond the window on a level, neighbors included."""
+    ordered = orders.ordered(level)
+    if ordered is None:
         return None
+    return replace(ordered, partners=cache(partial(partners_of, orders, level)))
+
+
+def partners_of(orders: Orders, level: int) -> Partners | None:
+    """Return the neighbors of states as far as these are told."""
+    ordered = orders.ordered(level)
+    if ordered is None or not orders.tells_partners(level):
+        return None
+    known = _Kept(ordered.placed(), {}, orders)
+    for states, kept in orders.with_one_kept(level):
+        numbers = [0] * len(states.numbers) if kept is None else kept.tolist()
+        known.numbers.update(zip(states.numbers.tolist(), numbers, strict=True))
+    known.numbers.update((state, 0) for states in orders.ended for state in states.tolist())
     told, sure = [np.empty(0, np.int64)], orders.relation.later
     both = np.concatenate([sure, sure[:, ::-1]])
     of_orders, of_states = dict[Order, set[Partner]](), dict[int, set[Order]]()
-    for states, kept in orders.with_one_kept:
-        pairs = both[np.isin(both[:, 0], states.numbers)]
+    for states, _ in orders.with_one_kept(level):
         try:
-            found = set() if kept is None else set(_seen(states, kept, orders, pairs))
+            found = set(known.seen(both[np.isin(both[:, 0], states.numbers)]))
         except _Untied:
             continue
         told.append(states.numbers)
@@ -462,25 +476,32 @@ def partners_of(orders: Orders) -> Partners | None:
 
 
 class _Untied(Exception):
-    """Neighbors may keep numbers that are any distance apart."""
+    """Neighbors may keep numbers that are any distance apart, or several."""
 
 
-def _seen(
-    states: Discovered, kept: IntArray, orders: Orders, pairs: IntArray
-) -> Iterator[tuple[Order, Partner]]:
-    """Yield what partners are seen in pairs [n, 2] of states whose first is far beyond a cut.
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """By state that keeps one number at most: its order and gap beyond a cut, and the number."""
 
-    kept [n_states]: the numbers that they keep. Raises `_Untied`.
-    """
-    numbers = dict(zip(states.numbers.tolist(), kept.tolist(), strict=True))
-    for s, t in pairs.tolist():
-        order, (gap,) = orders.placed.get(s, (None, (Gap(0, is_known=False),)))
-        if order is None or not gap.is_known or gap.length < orders.depth:
-            continue
-        if t not in orders.placed:
-            yield order, Partner(None, state=t)
-        elif abs(numbers[t] - numbers[s]) > orders.tied:
-            raise _Untied
-        else:
-            other, (there,) = orders.placed[t]
-            yield order, Partner(other, there.length - gap.length)
+    placed: Mapping[int, Placed]
+    numbers: dict[int, int]
+    orders: Orders
+
+    def seen(self, pairs: IntArray) -> Iterator[tuple[Order, Partner]]:
+        """Yield what partners are seen in pairs [n, 2] of states whose first is far beyond a cut.
+
+        Raises `_Untied`.
+        """
+        for s, t in pairs.tolist():
+            order, (gap, *_) = self.placed.get(s, (None, (Gap(0, is_known=False),)))
+            if order is None or not gap.is_known or gap.length < self.orders.depth:
+                continue
+            if t not in self.numbers:
+                raise _Untied
+            if t not in self.placed:
+                yield order, Partner(None, state=t)
+            elif abs(self.numbers[t] - self.numbers[s]) > self.orders.farthest_made:
+                raise _Untied
+            else:
+                other, (there,) = self.placed[t]
+                yield order, Partner(other, there.length - gap.length)

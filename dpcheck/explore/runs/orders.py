@@ -21,6 +21,15 @@ from the cut, next to which numbers may stand inside. If it is longer, draws are
 between them, where the sums above have as many terms as they say, or none. So the probability has
 this form for gaps from the reach on.
 
+Formulas inside of a path may tell how near numbers are at later states, that are kept or drawn on
+the way. If these tell gaps shorter than t, and nothing else beyond the cut, numbers are tied that
+are no more than t apart, as if they met: a draw by one of them, the next draw by that, and so on up
+to another number that is kept, or down to the cut. So gaps have this form from a reach on that is t
+for each draw to come, and t, as far as it is more than what numbers are moved. How much is told is
+seen at all states, those of the window too: formulas must be alike at all that differ in gaps from
+t on alone. It may be far more than one draw meets: that w is by s and by v, and another w by v and
+by t, ties s and t by three draws of which a run has two.
+
 A number that is shown later is known then: it adds no draw. But what is claimed of it must be alike
 for all numbers beyond the cut; what follows does not read it. States after outputs that differ in
 which of these numbers they show are *alike but for what they show*.
@@ -36,7 +45,7 @@ from math import prod
 import numpy as np
 
 from dpcheck.chain.arrays import marked
-from dpcheck.chain.chain import Gap, IntArray, NeighborRelation, Order
+from dpcheck.chain.chain import Gap, IntArray, NeighborRelation, Order, Ordered
 from dpcheck.chain.sets import distinct_rows
 from dpcheck.exact import Number, compare, multiply
 from dpcheck.explore.runs.liveness import END, draws_of
@@ -82,53 +91,54 @@ class Orders:
         """Keep the states after outputs, where runs start, and which states are neighbors."""
         self.relation = relation
         self.tails = tails
+        self.shown = shown_states.values()
+        self.going_on = [(p, states) for (_, p), states in shown_states.items() if p != END]
         self._groups = range(len(tails.wide.groups))
-        self._shown = shown_states
-        self._going_on = [(p, states) for (_, p), states in shown_states.items() if p != END]
         self._starts = starts
-        self._n_states = sum(len(states.numbers) for _, states in self._going_on)
+        self._n_states = sum(len(states.numbers) for _, states in self.going_on)
+        self._levels: list[_Told] = []
 
-    @cached_property
-    def placed(self) -> dict[int, Placed]:
-        """By state that remembers numbers beyond the window: its order, and its gaps."""
-        found: dict[int, Placed] = {}
-        for point, states in self._going_on:
-            known = {
-                group: _Law(products[point], self._n_free[group], self._reach(states, group))
-                for group, products in enumerate(self._products)
-                if products[point]
-                and state_column(group) in states.columns
-                and self._n_free[group] <= self.n_unmet
-            }
-            found.update(_orders(states, known, self.tails))
-        return found
+    def ordered(self, level: int) -> Ordered | None:
+        """Return what is told on a level (see `_Told`); None for more than the window tells."""
+        told = self._told(level)
+        return None if told.alike is None else Ordered(told.alike, lambda: told.placed)
 
-    @property
-    def with_one_kept(self) -> Iterator[tuple[Discovered, IntArray | None]]:
-        """The states of each point that keep one number at most, and all these numbers, [n].
+    def _told(self, level: int) -> _Told:
+        """Return what is told on a level."""
+        while len(self._levels) <= level:
+            self._levels.append(_Told(self, len(self._levels)))
+        return self._levels[level]
 
-        Of points where the orders of all that are beyond the window are known.
+    def with_one_kept(self, level: int) -> Iterator[tuple[Discovered, IntArray | None]]:
+        """Yield the states of each point that keep one number at most, and these numbers, [n].
+
+        Of points where the orders of all that are beyond the window are known on a level.
         """
-        for _, states in self._going_on:
+        placed = self._told(level).placed
+        for _, states in self.going_on:
             kept = [name for group in self._groups for name in _kept(states, self.tails, group)]
             beyond = [states.columns[c] for c in self.tails.columns if c in states.columns]
             far = states.numbers[np.any(beyond, axis=0)] if beyond else ()
-            if len(kept) <= 1 and all(state in self.placed for state in far):
+            if len(kept) <= 1 and all(state in placed for state in far):
                 yield states, states.columns[kept[0]] if kept else None
+
+    @property
+    def ended(self) -> Iterator[IntArray]:
+        """The states [n] from which no run goes on, which keep nothing."""
+        going_on = [states for _, states in self.going_on]
+        yield from (states.numbers for states in self.shown if states not in going_on)
 
     @cached_property
     def depth(self) -> int:
         """How far beyond a cut neighbors are alike for all numbers (`partners_of`); 0: unknown."""
         if not len(self.relation.doubtful) or self.tails.wide.revealing or None in self.moved:
             return 0
-        draws = [each[point] for each in self._drawn_before for point, _ in self._going_on]
+        draws = [each[point] for each in self._drawn_before for point, _ in self.going_on]
         known = [n for n in draws if n is not None]
         if len(known) < len(draws):
             return 0
-        apart = max(self.tails.farthest + self.tied // 2, self.tied)
-        depth = max(known, default=0) * (apart + 1) + 3 * self.tied + 2
-        more = max(self._least_free) + 2 * depth - self.n_unmet
-        return depth if self._n_states_in(self.tails.window.wider(more)) <= MANY_TIED else 0
+        apart = max(self.tails.farthest + self.farthest_made // 2, self.farthest_made)
+        return max(known, default=0) * (apart + 1) + 3 * self.farthest_made + 2
 
     @property
     def _drawn_before(self) -> list[list[int | None]]:
@@ -152,79 +162,57 @@ class Orders:
         ]
 
     @property
-    def tied(self) -> int:
+    def farthest_made(self) -> int:
         """How far apart two numbers may be that runs made of one; the same as 0."""
         return 2 * max(each or 0 for each in self.moved)
 
-    @cached_property
-    def alike_but_shown(self) -> list[IntArray]:
-        """States that differ in which numbers beyond the cuts they show, [n_alike] each."""
-        revealing = set(self.tails.wide.revealing.values())
-        if not revealing:
-            return []
-        window, n_free = self.tails.window, max(self._n_free[group] for group in revealing)
-        ends = window.low + n_free, window.high - n_free
-        found: list[IntArray] = []
-        for states in self._shown.values():
-            known = {
-                group: _beyond(states, self.tails, group, _Law(n_free=n))
-                for group, n in enumerate(self._n_free)
-                if state_column(group) in states.columns
-            }
-            shown = _shown_alike(states.columns[SHOWN], ends, self.tails)
-            columns = {**_ordered(states, known, self.tails), SHOWN: shown}
-            _, of_row = distinct_rows([*columns.values(), np.zeros_like(states.numbers)])
-            order = np.argsort(of_row, kind="stable")
-            starts = marked(np.diff(of_row[order], prepend=-1))
-            members = np.split(states.numbers[order], starts[1:])
-            found += [each for each in members if len(each) > 1]
-        return found
+    def tells_partners(self, level: int) -> bool:
+        """Return whether the window is wide enough for the law of `partners_of`."""
+        told = self._told(level)
+        return told.room > 0 and max(*told.n_free, told.room) <= self.n_unmet
 
-    @property
-    def tells_partners(self) -> bool:
-        """Whether the window is wide enough for the law of `partners_of`."""
-        return self.depth > 0 and max(*self._n_free, 2 * self.depth) <= self.n_unmet
+    def knows_more(self, level: int) -> bool:
+        """Return whether laws are known in the window to try next that are not in this one."""
+        told = self._told(min(level, self.most_levels))
+        is_resolved = not self.tells_gaps or self.tails.window.apart >= told.reach
+        return max(told.n_free) > self.n_unmet or not is_resolved
 
-    @property
-    def knows_more(self) -> bool:
-        """Whether laws are known in the window to try next that are not in this one."""
-        is_resolved = not self._tells_gaps or self.tails.window.apart >= self.reach
-        return max(self._n_free) > self.n_unmet or not is_resolved
+    def wider(self, level: int) -> Window | None:
+        """Return the window to try next: where all is told of a level, or a wider one.
 
-    @property
-    def wider(self) -> Window | None:
-        """The window to try next: one where all orders are known, or a wider one; None for none."""
-        window, n_free = self.tails.window, max(self._n_free)
-        more = n_free - self.n_unmet if n_free > 0 else 0
-        if more <= 0 and self._tells_gaps and self._n_states > MANY_STATES:
+        None where that is too wide.
+        """
+        window, told = self.tails.window, self._told(min(level, self.most_levels))
+        more = max(told.n_free) - self.n_unmet if max(told.n_free) > 0 else 0
+        if (more <= 0 or level > 1) and self.tells_gaps and self._n_states > MANY_STATES:
             return None
         wider = window.wider(more if more > 0 else 3 + (window.high - window.low) // 2)
-        if not self._tells_gaps:
-            is_many = self._most_levels > 1 and self._n_states_in(wider) > MANY_BOUNDED
+        if not self.tells_gaps:
+            is_many = self.most_levels > 1 and self.n_states_in(wider) > MANY_BOUNDED
             return None if is_many else wider
-        return replace(wider, apart=max(2 * window.apart + 1, self.reach))
+        return replace(wider, apart=max(2 * window.apart + 1, told.reach))
 
     @cached_property
-    def _tells_gaps(self) -> bool:
+    def tells_gaps(self) -> bool:
         """Whether gaps between several numbers are to be known.
 
         If sums of them matter that takes a window so wide that states are not too many.
         """
-        if self._most_levels < 2 or not self.are_moved:
-            return self._most_levels > 1
-        needed = [n for each in self._needed for n in each if n <= MAX_FREE]
+        if self.most_levels < 2 or not self.are_moved:
+            return self.most_levels > 1
+        needed = [n for each in self._told(0).needed for n in each if n <= MAX_FREE]
         more = max(max(needed, default=0) - self.n_unmet, 0)
-        return self._n_states_in(self.tails.window.wider(more)) <= MANY_TIED
+        return self.n_states_in(self.tails.window.wider(more)) <= MANY_TIED
 
     @cached_property
-    def _most_levels(self) -> int:
+    def most_levels(self) -> int:
         """How many different numbers some state keeps beyond an end."""
         return max((n for each in self.n_levels for n in each), default=0)
 
-    def _n_states_in(self, wider: Window) -> int:
+    def n_states_in(self, wider: Window) -> int:
         """Return about how many states a wider window has."""
         n, more = (max(each.high - each.low + 1, 1) for each in (self.tails.window, wider))
-        return int(self._n_states * more**self._most_levels // n**self._most_levels)
+        return int(self._n_states * more**self.most_levels // n**self.most_levels)
 
     @cached_property
     def n_unmet(self) -> int:
@@ -238,14 +226,14 @@ class Orders:
     @cached_property
     def reach(self) -> int:
         """How far numbers may be apart at most that meet as they are moved, one by one."""
-        points = [point for point, _ in self._going_on]
+        return self.tied(self.tails.farthest)
+
+    def tied(self, meeting: int) -> int:
+        """Return how far numbers may be apart at most that are tied where draws meet so far off."""
+        points = [point for point, _ in self.going_on]
         n_draws = max((each[point] or 0 for each in self.n_draws for point in points), default=0)
         moved = max((self.moved[point] or 0 for point in points), default=0)
-        return (self.tails.farthest + moved) * (n_draws + 1)
-
-    def _reach(self, states: Discovered, group: int) -> int:
-        """Return how far apart two numbers of a group that states keep may be tied by draws."""
-        return self.reach if len(_kept(states, self.tails, group)) > 1 else 0
+        return (meeting + moved) * (n_draws + 1)
 
     @cached_property
     def n_draws(self) -> list[list[int | None]]:
@@ -269,45 +257,12 @@ class Orders:
         return stages_of(self._starts)
 
     @cached_property
-    def _products(self) -> list[list[tuple[Number, ...]]]:
+    def products(self) -> list[list[tuple[Number, ...]]]:
         """The products of ratios to come, by group and node; none where numbers move for ever."""
         every = [_products_to_come(self._stages, self.tails, group) for group in self._groups]
         return [
             [() if n is None else products for n, products in zip(self.moved, each, strict=True)]
             for each in every
-        ]
-
-    @cached_property
-    def _n_free(self) -> list[int]:
-        """By group, how many numbers between a cut and the end of the window are left free."""
-        return [n + 2 * self.depth if n else 0 for n in self._least_free]
-
-    @cached_property
-    def _least_free(self) -> list[int]:
-        """By group, how many of these tell the laws of its states.
-
-        Those of states that have no law, or more than `MAX_FREE`, are left out.
-        """
-        most = 1 if self.are_moved and not self._tells_gaps else MAX_FREE
-        return [
-            max(
-                (n for n, k in zip(each, levels, strict=True) if k <= most and n <= MAX_FREE),
-                default=0,
-            )
-            for each, levels in zip(self._needed, self.n_levels, strict=True)
-        ]
-
-    @cached_property
-    def _needed(self) -> list[list[int]]:
-        """By group and point, how many numbers tell the laws of states there; 0 for no law."""
-        return [
-            [
-                n * (len(products[point]) + self._reach(states, group)) if products[point] else 0
-                for (point, states), n in zip(self._going_on, levels, strict=True)
-            ]
-            for group, (products, levels) in enumerate(
-                zip(self._products, self.n_levels, strict=True)
-            )
         ]
 
     @property
@@ -319,9 +274,125 @@ class Orders:
     def n_levels(self) -> list[list[int]]:
         """By group, how many different numbers states of each point keep beyond an end, at most."""
         return [
-            [_n_levels(states, self.tails, group) for _, states in self._going_on]
+            [_n_levels(states, self.tails, group) for _, states in self.going_on]
             for group in self._groups
         ]
+
+
+class _Told:
+    """What is told of numbers beyond the cuts, on a level.
+
+    On level 0 no formula is inside of a path: draws that meet tie numbers. From level 1 on such
+    formulas tell of gaps how long they are, if they are shorter than `told`.
+    """
+
+    def __init__(self, orders: Orders, level: int) -> None:
+        """Take as much as the least that draws tell, and one more with every level above 1."""
+        self._orders, self._tails, self._level = orders, orders.tails, level
+        self._told = orders.tails.farthest + level - 1 if level > 0 else 0
+
+    @cached_property
+    def reach(self) -> int:
+        """How far numbers may be apart at most that are tied."""
+        return self._orders.tied(max(self._told, self._tails.farthest))
+
+    @cached_property
+    def needed(self) -> list[list[int]]:
+        """By group and point, how many numbers tell the laws of states there; 0 for no law."""
+        orders = self._orders
+        return [
+            [
+                n * (len(products[point]) + self._reach(states, group)) if products[point] else 0
+                for (point, states), n in zip(orders.going_on, levels, strict=True)
+            ]
+            for group, (products, levels) in enumerate(
+                zip(orders.products, orders.n_levels, strict=True)
+            )
+        ]
+
+    @cached_property
+    def n_free(self) -> list[int]:
+        """By group, how many numbers between a cut and the end of the window are left free."""
+        return [n + self.room if n else 0 for n in self.least_free]
+
+    @cached_property
+    def room(self) -> int:
+        """How many of these show which neighbors keep which numbers; 0 for too many states."""
+        orders, room = self._orders, 2 * self._orders.depth
+        wider = self._tails.window.wider(max(self.least_free) + room - orders.n_unmet)
+        return room if orders.n_states_in(wider) <= MANY_TIED else 0
+
+    @cached_property
+    def least_free(self) -> list[int]:
+        """By group, how many of these tell the laws of its states.
+
+        Those of states that have no law, or more than `MAX_FREE`, are left out.
+        """
+        orders = self._orders
+        most = 1 if orders.are_moved and not orders.tells_gaps else MAX_FREE
+        return [
+            max(
+                (n for n, k in zip(each, levels, strict=True) if k <= most and n <= MAX_FREE),
+                default=0,
+            )
+            for each, levels in zip(self.needed, orders.n_levels, strict=True)
+        ]
+
+    @cached_property
+    def alike(self) -> list[IntArray] | None:
+        """States that differ in gaps that are not told alone, [n_alike] each.
+
+        And in which numbers beyond the cuts they show. On level 0 that is all, if any do so. None
+        where more is told than the window tells.
+        """
+        tails, revealing = self._tails, set(self._tails.wide.revealing.values())
+        if self._level == 0 and not revealing:
+            return []
+        most = max(self.n_free)
+        if self._level > 0 and (most > self._orders.n_unmet or (most == 0 and self._level > 1)):
+            return None
+        window, n_free = tails.window, max((self.n_free[group] for group in revealing), default=0)
+        ends = window.low + n_free, window.high - n_free
+        found: list[IntArray] = []
+        for states in self._orders.shown:
+            known = {
+                group: _beyond(states, tails, group, _Law(n_free=n, reach=self._told))
+                for group, n in enumerate(self.n_free)
+                if state_column(group) in states.columns
+            }
+            if not all(each.have_law() for each in chain.from_iterable(known.values())):
+                return None
+            columns = _ordered(states, known, tails)
+            if revealing:
+                columns[SHOWN] = _shown_alike(states.columns[SHOWN], ends, tails)
+            _, of_row = distinct_rows([*columns.values(), np.zeros_like(states.numbers)])
+            order = np.argsort(of_row, kind="stable")
+            starts = marked(np.diff(of_row[order], prepend=-1))
+            members = np.split(states.numbers[order], starts[1:])
+            found += [each for each in members if len(each) > 1]
+        return found
+
+    @cached_property
+    def placed(self) -> dict[int, Placed]:
+        """By state that remembers numbers beyond the window: its order, and its gaps."""
+        found: dict[int, Placed] = {}
+        for point, states in self._orders.going_on:
+            known = {
+                group: _Law(products[point], self.n_free[group], self._reach(states, group))
+                for group, products in enumerate(self._orders.products)
+                if products[point]
+                and state_column(group) in states.columns
+                and self.n_free[group] <= self._orders.n_unmet
+            }
+            found.update(_orders(states, known, self._tails))
+        return found
+
+    def _reach(self, states: Discovered, group: int) -> int:
+        """Return how far two numbers of a group that states keep may be tied by draws.
+
+        Of one number draws tell nothing on level 0, as the cut is far from all else they meet.
+        """
+        return self.reach if self._level or len(_kept(states, self._tails, group)) > 1 else 0
 
 
 def _products_to_come(stages: Stages, tails: Tails, group: int) -> list[tuple[Number, ...]]:
@@ -376,11 +447,13 @@ class _Beyond:
     """The numbers of a group beyond one cut.
 
     steps [n_names, n_rows]: how far beyond the cut each is, 0 if it is not; those farther than are
-    free are beyond the window, on levels of which `levels` tells for each row what is known.
+    free are beyond the window, on levels of which `levels` tells for each row what is known, by the
+    tail states of its column [n_rows].
     """
 
     law: _Law
     steps: IntArray
+    column: IntArray
     levels: Callable[[int], Levels]
 
     def ranks(self) -> IntArray:
@@ -410,6 +483,12 @@ class _Beyond:
         """Return whether all gaps of a row that may be shorter than the reach are known."""
         return all(gap.is_known or gap.length >= self.law.reach for gap in self.gaps(row))
 
+    def have_law(self) -> bool:
+        """Return whether all rows do, by the last number inside and what is known beyond."""
+        inside = np.where(self.steps <= self.law.n_free, self.steps, 0).max(axis=0)
+        first, _ = distinct_rows([inside, self.column])
+        return all(map(self.has_law, first.tolist()))
+
     def free_gaps(self, row: int) -> list[Gap]:
         """Return by how much gaps of a row are longer than the reach, of those that are so."""
         reach = self.law.reach
@@ -437,7 +516,7 @@ def _beyond(states: Discovered, tails: Tails, group: int, law: _Law) -> list[_Be
             for code in codes
         ]
         levels = partial(_levels_of, column, known, is_above=is_above)
-        found.append(_Beyond(law, np.array(steps), levels))
+        found.append(_Beyond(law, np.array(steps), column, levels))
     return found
 
 
@@ -514,5 +593,5 @@ def _of_order(
         if all(gap.is_known and gap.length < len(r) for gap, r in zip(each, ratios, strict=True)):
             near[tuple(gap.length for gap in each)] = number
     if len(near) == n_near:
-        order = Order(tuple(near[each] for each in sorted(near)), ratios, states.numbers[known])
+        order = Order(tuple(near[each] for each in sorted(near)), ratios)
         yield from ((number, (order, each)) for number, each in zip(numbers, gaps, strict=True))

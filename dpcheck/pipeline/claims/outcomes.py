@@ -409,12 +409,12 @@ def _within_bounds(ready: Ready, limits: Limits) -> tuple[Outcome, Ready]:
 
 def _closer_window(outcome: Outcome, ready: Ready, n_tried: int) -> Window | None:
     """Return a window that knows more than what an outcome by bounds tells, None for none."""
-    orders = ready.explored.orders
+    orders, level = ready.explored.orders, ready.truths.level
     if orders is None or not (
-        _is_wide(outcome, ready) or (orders.knows_more and n_tried < MAX_WIDER)
+        _is_wide(outcome, ready) or (orders.knows_more(level) and n_tried < MAX_WIDER)
     ):
         return None
-    return orders.wider
+    return orders.wider(level)
 
 
 def _is_wide(outcome: Outcome, ready: Ready) -> bool:
