@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
-from math import isclose
+from math import isclose, prod
 
 import pytest
 
@@ -184,6 +184,37 @@ mechanism m {
 compute m at x = 0: P=? [ X D{0} [ X output = true ] ]
 """
     assert values_of(text) == [str(Fraction(9, 10) ** 5)]
+
+
+def test_what_is_known_of_numbers_that_were_forgotten_takes_as_wide_a_window():
+    """Both are `ok` where nine numbers grow, at (1-r)^9 r^36 / Π (1 - r^k), k = 1, ..., 9; r = 1/2.
+
+    While the last one is forgotten by one run before the other, such pairs are doubtful farther
+    out. The number that is kept then is the only one drawn since.
+    """
+    draws, names = "a ~ geometric_positive(1/2) POLICY  ok := true\n", "ab"
+    for k in range(8):
+        kept, new = names[k % 2], names[1 - k % 2]
+        draws += f"  {new} ~ geometric_positive(1/2) POLICY  ok := ok & {new} > {kept}\n"
+    text = f"""
+mechanism m {{
+  input x in 0..1
+  adjacent all
+  {draws}
+  e := if x = 0 then a else 0
+  coin ~ bernoulli(1/2)
+  ok := ok & (e >= 0 | coin)
+  a ~ geometric_positive(1/2) POLICY
+  v := if x = 0 then a else 0
+  output asked
+  coin ~ bernoulli(1/2)
+  output if ok & x = 0 then coin else v >= 0
+}}
+compute m at x = 0: P=? [ X D{{0}} [ X output = true ] ]
+"""
+    half = Fraction(1, 2)
+    chance = half ** (9 + 36) / prod(1 - half**k for k in range(1, 10))
+    assert values_of(text) == [str(1 - chance)]
 
 
 @pytest.mark.parametrize(

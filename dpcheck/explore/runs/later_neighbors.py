@@ -36,10 +36,12 @@ farthest is no more than (k-1)(c+1) + 5m + 1 beyond T, also where T and T' stay 
 such runs one sees, too, whether states are neighbors that remember nothing beyond the window.
 
 It is so where both runs draw at the same places of a program (`NeighborRelation.draw_alike`): then
-the numbers of each group are told alone, and only draws since both kept none of a group count. If
-not, all numbers are on one line, and all draws count; where one run draws with bounds what the
-other draws without, the bounds lie inside of the cut, as numbers beyond are no equal ones. No
-number without bounds may be shown, as states differ then in more than what they keep.
+the numbers of each group are told alone, and only draws since both kept none of a group count; k is
+the most of them at any place before, as what is known of those that both forgot is seen in such a
+window, too. If not, all numbers are on one line, and all draws count; where one run draws with
+bounds what the other draws without, the bounds lie inside of the cut, as numbers beyond are no
+equal ones. No number without bounds may be shown, as states differ then in more than what they
+keep.
 """
 
 from __future__ import annotations

@@ -46,6 +46,7 @@ import numpy as np
 
 from dpcheck.chain.arrays import marked
 from dpcheck.chain.chain import Gap, IntArray, NeighborRelation, Order, Ordered
+from dpcheck.chain.graph import graph_from, reachable
 from dpcheck.chain.sets import distinct_rows
 from dpcheck.exact import Number, compare, multiply
 from dpcheck.explore.runs.liveness import END, draws_of
@@ -56,7 +57,7 @@ from dpcheck.explore.runs.stages import Stages, stages_of
 from dpcheck.explore.tails.laws import Levels
 from dpcheck.explore.tails.tails import Tails, TailState, Window, state_column
 from dpcheck.explore.values.codes import PLAIN
-from dpcheck.model.program import Unbounded, alternatives
+from dpcheck.model.program import Unbounded, alternatives, successors
 from dpcheck.records import dataclass, replace
 
 MAX_FREE = 40
@@ -133,7 +134,7 @@ class Orders:
         """How far beyond a cut neighbors are alike for all numbers (`partners_of`); 0: unknown."""
         if not len(self.relation.doubtful) or self.tails.wide.revealing or None in self.moved:
             return 0
-        draws = [each[point] for each in self._drawn_before for point, _ in self.going_on]
+        draws = [each[node] for each in self._drawn_before for node in self._until_last]
         known = [n for n in draws if n is not None]
         if len(known) < len(draws):
             return 0
@@ -160,6 +161,18 @@ class Orders:
             self._stages.drawn_before(set(names), each)
             for names, each in zip(groups, counts, strict=True)
         ]
+
+    @property
+    def _until_last(self) -> list[int]:
+        """The nodes after which runs may still come to states that go on.
+
+        What is known of numbers that both forgot came of as many draws as were before that.
+        """
+        nodes = self._stages.flow.nodes
+        graph = graph_from([successors(node) for node in nodes]).backward
+        points = np.array([point for point, _ in self.going_on], np.int64)
+        found: list[int] = marked(reachable(graph, points, np.ones(len(nodes), np.bool_))).tolist()
+        return found
 
     @property
     def farthest_made(self) -> int:
