@@ -126,7 +126,10 @@ def later_pairs(
         doubtful = np.concatenate([_in_classes(doubtful, classes), _without_partner(sure, classes)])
     every = np.ones(n, np.bool_)
     keys = without(_keys(doubtful, n, every), _keys(sure, n, every))
-    draw_alike = tails is None or _draw_alike(mechanism, raw, every_pair, tails)
+    draw_alike = True
+    if tails is not None:
+        draw_alike, bounded = _drawn_alike(mechanism, raw, every_pair, tails)
+        tails.met = with_codes(tails.met, bounded, tails.table)  # equal numbers go on
     return LaterPairs(sure, _pairs(keys, n), draw_alike)
 
 
@@ -375,10 +378,12 @@ def _draws_far(mechanism: Mechanism, raw: RawGraph, edges: LabelledEdges, tails:
     return found
 
 
-def _draw_alike(mechanism: Mechanism, raw: RawGraph, pairs: IntArray, tails: Tails) -> bool:
+def _drawn_alike(
+    mechanism: Mechanism, raw: RawGraph, pairs: IntArray, tails: Tails
+) -> tuple[bool, IntArray]:
     """Return whether both states of pairs [n, 2] draw at one place, if one draws without bounds.
 
-    If one draws with bounds there, numbers without bounds meet what it draws: equal ones go on.
+    And the codes [n_codes] that the other draws with bounds where it is another place.
     """
     place, is_wide = np.full(raw.stopped + 1, NOWHERE), np.zeros(raw.stopped + 1, np.bool_)
     for (kind, k), states in raw.cuts.items():
@@ -390,8 +395,7 @@ def _draw_alike(mechanism: Mechanism, raw: RawGraph, pairs: IntArray, tails: Tai
     bounded = pairs[apart][~is_wide[pairs[apart]]]
     assert raw.labelled is not None, "lock step was asked for"
     labels = raw.labelled.labels[np.isin(raw.labelled.sources, bounded)]
-    tails.met = with_codes(tails.met, labels, tails.table)
-    return not apart.any()
+    return not apart.any(), labels
 
 
 def _silent(mechanism: Mechanism, raw: RawGraph, edges: LabelledEdges, tails: Tails) -> IntArray:
