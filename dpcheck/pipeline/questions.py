@@ -31,6 +31,7 @@ from dpcheck.logic.claims import (
     PrivacyClaim,
     QuantityClaim,
     QuantityValue,
+    TightDelta,
     TightEpsilon,
     is_about_pairs,
 )
@@ -284,7 +285,8 @@ def _value_there(subject: Subject) -> Tight | None:
     value = subject.ask(QuantityValue(claim.quantity, claim.span))
     if value is None:
         return None
-    return Tight(Phrase.of(Enough(value, "<=", quantity_text(claim.quantity))))
+    word, is_chance = quantity_text(claim.quantity), isinstance(claim.quantity, TightDelta)
+    return Tight(Phrase.of(Enough(value, "<=", word, is_chance=is_chance)))
 
 
 _Told = tuple[str, "Sequence[ParamInterval]"]
