@@ -73,7 +73,7 @@ def are_all_beyond(outputs: Sequence[str]) -> bool:
 def is_range(output: str) -> bool:
     """Return whether an output may stand for several numbers, by its text.
 
-    >>> is_range("> 5"), is_range("3..4"), is_range("5")
+    >>> is_range("> 5"), is_range("in 3..4"), is_range("5")
     (True, True, False)
     """
     return bool(_BEYOND.fullmatch(output) or _CELL.fullmatch(output))
