@@ -217,6 +217,28 @@ compute m at x = 0: P=? [ X D{{0}} [ X output = true ] ]
     assert values_of(text) == [str(1 - chance)]
 
 
+def test_a_window_without_that_room_tells_no_neighbors():
+    """Four numbers that grow, none of which is kept: 2^-10 / Π (1 - 2^-k), k = 1, ..., 4."""
+    draws = "a ~ geometric_positive(1/2) POLICY  ok := true\n"
+    for kept, new in ("ab", "ba", "ab"):
+        draws += f"  {new} ~ geometric_positive(1/2) POLICY  ok := ok & {new} > {kept}\n"
+    text = f"""
+mechanism m {{
+  input x in 0..1
+  adjacent all
+  {draws}
+  e := if x = 0 then b else 0
+  coin ~ bernoulli(1/2)
+  ok := ok & (e >= 0 | coin)
+  output asked
+  coin ~ bernoulli(1/2)
+  output if ok & x = 0 then coin else true
+}}
+compute m at x = 0: P=? [ X D{{0}} [ X output = true ] ]
+"""
+    assert values_of(text) == [str(1 - Fraction(1, 315))]
+
+
 @pytest.mark.parametrize(
     "kept",
     [
