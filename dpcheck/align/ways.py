@@ -26,7 +26,7 @@ from dpcheck.align.neighbors import Differences
 from dpcheck.certify.moved import OPEN, Draw, Items, Mixed, Moved, is_mixed, mapped, numbers_in
 from dpcheck.diagnostics.runs import OutsideDeclaredSet
 from dpcheck.exact import Number, ParamNumber, log
-from dpcheck.explore.runs.liveness import Flow, flow_of
+from dpcheck.explore.programs.liveness import Flow, flow_of
 from dpcheck.explore.values.mistakes import spoken
 from dpcheck.model import program
 from dpcheck.model.evaluation import apply

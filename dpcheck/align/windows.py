@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dpcheck.align.neighbors import Unreadable
 from dpcheck.diagnostics.align import SilentRound
 from dpcheck.explore.inputs.adjacency_patterns import substituted
-from dpcheck.explore.runs.liveness import flow_of
+from dpcheck.explore.programs.liveness import flow_of
 from dpcheck.explore.tails.carried import with_tuples_apart
 from dpcheck.explore.tails.wide import holding_numbers
 from dpcheck.model.expressions import (

@@ -15,7 +15,7 @@ from dpcheck.diagnostics.quantities import MoreThanOneRecord
 from dpcheck.explore.explored import Explored
 from dpcheck.explore.inputs.adjacency import neighbor_pairs
 from dpcheck.explore.inputs.universe import Columns, universe
-from dpcheck.explore.runs.liveness import flow_of
+from dpcheck.explore.programs.liveness import flow_of
 from dpcheck.explore.runs.program_points import SHOWN, Cut
 from dpcheck.explore.runs.raw_graph import Discovered, Starts, input_text
 from dpcheck.explore.runs.visible import Visible, visible_runs
@@ -262,7 +262,7 @@ def revealed(mechanism: Mechanism, *, are_compared: bool = False) -> tuple[Mecha
     if mistakes:
         raise MistakesFound(mistakes)
     if wide.sums and not are_compared:
-        from dpcheck.explore.runs.moved_centers import with_centers_moved
+        from dpcheck.explore.programs.moved_centers import with_centers_moved
 
         mechanism = with_centers_moved(mechanism, wide)
         wide, _ = wide_uses(mechanism.nodes)

@@ -8,8 +8,8 @@ import pytest
 from dpcheck import loads
 from dpcheck.chain.chain import NeighborRelation
 from dpcheck.explore.mechanism import followed, given_inputs
+from dpcheck.explore.programs.liveness import draws_of, flow_of
 from dpcheck.explore.runs import stages
-from dpcheck.explore.runs.liveness import draws_of, flow_of
 from dpcheck.explore.runs.orders import Orders
 from dpcheck.explore.runs.raw_graph import Starts
 from dpcheck.explore.tails.tails import Tails, Window

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 import dpcheck
-from dpcheck.explore.runs import moved_centers
+from dpcheck.explore.programs import moved_centers
 from tests.checking import check_text, verdicts
 
 WIDTH = 11

@@ -17,7 +17,7 @@ import numpy as np
 from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.exact import Number, divide, multiply, number
 from dpcheck.explain.runs.likeliest import ways
-from dpcheck.explore.runs.liveness import flow_of
+from dpcheck.explore.programs.liveness import flow_of
 from dpcheck.explore.sampling.distributions import (
     Supports,
     distributions,

@@ -15,9 +15,9 @@ import numpy as np
 from dpcheck.chain.arrays import differences, marked
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.weights.rows import Rows
+from dpcheck.explore.programs.liveness import END
 from dpcheck.explore.runs.batches import Batch, Part
 from dpcheck.explore.runs.endless_memory import FIRST_LOOK, endless_memory
-from dpcheck.explore.runs.liveness import END
 from dpcheck.explore.runs.program_points import DRAWS, STOPPED
 from dpcheck.explore.runs.raw_graph import RawGraph, RawStates, StatesAtPoint
 from dpcheck.explore.runs.walk import Walk

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 
 from dpcheck.chain.arrays import marked
 from dpcheck.exact import Number, add, compare, multiply, power
-from dpcheck.explore.runs.liveness import END
+from dpcheck.explore.programs.liveness import END
 from dpcheck.explore.runs.orders import Orders
 from dpcheck.explore.runs.program_points import Cut
 from dpcheck.explore.runs.raw_graph import Discovered

@@ -49,7 +49,7 @@ from dpcheck.chain.chain import Gap, IntArray, NeighborRelation, Order, Ordered
 from dpcheck.chain.graph import graph_from, reachable
 from dpcheck.chain.sets import distinct_rows
 from dpcheck.exact import Number, compare, multiply
-from dpcheck.explore.runs.liveness import END, draws_of
+from dpcheck.explore.programs.liveness import END, draws_of
 from dpcheck.explore.runs.lock_step import with_ends
 from dpcheck.explore.runs.program_points import SHOWN, Cut
 from dpcheck.explore.runs.raw_graph import Discovered, Starts

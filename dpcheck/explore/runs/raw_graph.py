@@ -23,8 +23,8 @@ from dpcheck.chain.sets import in_order
 from dpcheck.chain.weights.denominators import concatenated, summed
 from dpcheck.chain.weights.rows import Rows, indptr_of
 from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.explore.programs.liveness import END, Flow
 from dpcheck.explore.runs.batches import Batch, Part
-from dpcheck.explore.runs.liveness import END, Flow
 from dpcheck.explore.runs.program_points import STOPPED, Cut
 from dpcheck.explore.tails.tails import Tails
 from dpcheck.explore.values.codes import ValueTable

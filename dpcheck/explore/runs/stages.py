@@ -16,8 +16,8 @@ from typing import TypeVar
 
 from dpcheck.chain.graph import graph_from, strong_components
 from dpcheck.chain.sets import distinct_rows
-from dpcheck.explore.runs.known_values import counting, steps, with_components_apart
-from dpcheck.explore.runs.liveness import Flow, flow_of
+from dpcheck.explore.programs.known_values import counting, steps, with_components_apart
+from dpcheck.explore.programs.liveness import Flow, flow_of
 from dpcheck.explore.runs.raw_graph import Starts
 from dpcheck.explore.values.codes import FIRST_FAULT
 from dpcheck.records import dataclass, replace

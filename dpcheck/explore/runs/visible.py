@@ -32,9 +32,9 @@ from dpcheck.chain.weights.rows import (
     with_sinks,
     with_sorted_targets,
 )
+from dpcheck.explore.programs.liveness import Flow
 from dpcheck.explore.runs import raw_graph
 from dpcheck.explore.runs.explorer import explored_runs
-from dpcheck.explore.runs.liveness import Flow
 from dpcheck.explore.runs.program_points import Cut
 from dpcheck.explore.sampling.distributions import Supports
 from dpcheck.limits import Limits

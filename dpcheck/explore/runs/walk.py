@@ -15,8 +15,8 @@ from dpcheck.chain.arrays import marked
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.sets import distinct
 from dpcheck.diagnostics.runs import IndexOutOfRange, LengthsDiffer, OutsideDeclaredSet, RunFails
+from dpcheck.explore.programs.liveness import Flow
 from dpcheck.explore.runs.batches import Batch, Part
-from dpcheck.explore.runs.liveness import Flow
 from dpcheck.explore.runs.program_points import DRAWS, MAX_PASSES, MAX_PASSING, SHOWN, STOPPED, Cut
 from dpcheck.explore.runs.raw_graph import RawStates
 from dpcheck.explore.sampling.distributions import Supports, distributions

@@ -111,6 +111,20 @@ def _endless(nodes: tuple[program.Node, ...]) -> frozenset[int]:
     )
 
 
+def readers_of(writer: int, name: str, flow: Flow) -> frozenset[int]:
+    """Return the nodes that may read the value that one gives a variable."""
+    between: set[int] = set()
+    waiting = list(program.successors(flow.nodes[writer]))
+    while waiting:
+        k = waiting.pop()
+        if k not in between and name in flow.live[k]:
+            between.add(k)
+            waiting += (
+                () if name in certain_writes(flow.nodes[k]) else program.successors(flow.nodes[k])
+            )
+    return frozenset(k for k in between if name in reads(flow.nodes[k]))
+
+
 def draws_of(flow: Flow, tails: Tails, group: int) -> dict[int, program.Sample]:
     """Return the nodes that draw a number of a group."""
     nodes = {k: flow.nodes[k] for k in tails.wide.arriving}

@@ -8,11 +8,11 @@ when it is asked, which may be after the draw.)
 
 from __future__ import annotations
 
-from dpcheck.explore.runs.liveness import Flow, certain_writes, flow_of
+from dpcheck.explore.programs.liveness import flow_of, readers_of
 from dpcheck.explore.tails.wide import Wide
 from dpcheck.model import trees
 from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Var, reads
-from dpcheck.model.program import Mechanism, Node, Parametric, Sample, successors, written
+from dpcheck.model.program import Mechanism, Node, Parametric, Sample, written
 from dpcheck.records import replace
 
 Names = frozenset[str]
@@ -25,7 +25,7 @@ def with_centers_moved(mechanism: Mechanism, wide: Wide) -> Mechanism:
     for k in wide.arriving:
         match nodes[k]:
             case Sample(target=name, distribution=Parametric() as noise, within=None) as draw:
-                readers = _readers(k, name, flow)
+                readers = readers_of(k, name, flow)
             case _:
                 continue
         others = [j for j in range(len(nodes)) if j != k and name in written(nodes[j])]
@@ -33,23 +33,11 @@ def with_centers_moved(mechanism: Mechanism, wide: Wide) -> Mechanism:
         moved: dict[int, Node] = {j: _with_sums_read(nodes[j], name, added) for j in readers}
         match list({_value(each): each for each in added}.values()):
             case [Const() | Var() as by] if isinstance(by, Const) or by.name in given:
-                if not any(readers & _readers(j, name, flow) for j in others):
+                if not any(readers & readers_of(j, name, flow) for j in others):
                     farther = replace(noise, arguments=(*noise.arguments, by))
                     for j, node in (moved | {k: replace(draw, distribution=farther)}).items():
                         nodes[j] = node
     return replace(mechanism, nodes=tuple(nodes))
-
-
-def _readers(writer: int, name: str, flow: Flow) -> frozenset[int]:
-    """Return the nodes that may read the value that one gives a variable."""
-    between: set[int] = set()
-    waiting = list(successors(flow.nodes[writer]))
-    while waiting:
-        k = waiting.pop()
-        if k not in between and name in flow.live[k]:
-            between.add(k)
-            waiting += () if name in certain_writes(flow.nodes[k]) else successors(flow.nodes[k])
-    return frozenset(k for k in between if name in reads(flow.nodes[k]))
 
 
 def _with_sums_read(node: Node, name: str, added: list[Expr | None]) -> Node:
