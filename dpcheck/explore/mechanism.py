@@ -16,6 +16,7 @@ from dpcheck.explore.explored import Explored
 from dpcheck.explore.inputs.adjacency import neighbor_pairs
 from dpcheck.explore.inputs.universe import Columns, universe
 from dpcheck.explore.programs.liveness import flow_of
+from dpcheck.explore.programs.running_best import with_running_best
 from dpcheck.explore.runs.program_points import SHOWN, Cut
 from dpcheck.explore.runs.raw_graph import Discovered, Starts, input_text
 from dpcheck.explore.runs.visible import Visible, visible_runs
@@ -261,6 +262,9 @@ def revealed(mechanism: Mechanism, *, are_compared: bool = False) -> tuple[Mecha
     wide, mistakes = wide_uses(mechanism.nodes)
     if mistakes:
         raise MistakesFound(mistakes)
+    if not are_compared and (shorter := with_running_best(mechanism)) is not mechanism:
+        mechanism = shorter
+        wide, _ = wide_uses(mechanism.nodes)
     if wide.sums and not are_compared:
         from dpcheck.explore.programs.moved_centers import with_centers_moved
 

@@ -1,0 +1,223 @@
+"""The best number of an array, or its sum, known while its cells are written.
+
+`for i in 1..m { v[i] ~ ... }  output argmax(v)` tells m numbers apart until it asks. The best so
+far and its place are enough: of noise without bounds more than m! orders become 2^m, of noise with
+k values k^m tuples become k m pairs.
+
+Law: where cells are read all at once only, by `argmax`, `sum` and the like, and all that is read
+was written in one *round*, a straight piece of the program that writes each cell once and is not
+entered in between, what is asked of the cells written so far takes the next one in. The first of
+equal numbers wins: if places are asked, cells are written in order, or in the opposite order.
+States that are compared draw by draw keep the cells: which of these are neighbors hangs on all they
+remember.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from dpcheck.explore.programs.liveness import flow_of, readers_of
+from dpcheck.explore.values.mistakes import spoken
+from dpcheck.model import program
+from dpcheck.model.expressions import (
+    Apply,
+    ArrayVar,
+    Binder,
+    Const,
+    Expr,
+    Operator,
+    Var,
+    known_cell,
+    reads,
+)
+from dpcheck.model.trees import descendants, replaced
+from dpcheck.model.values import SetValue
+from dpcheck.records import Frozen, replace
+
+_KEPT = {"argmax": "max", "max": "max", "argmin": "min", "min": "min", "sum": "sum"}
+"""What is kept of the cells written so far, by what is asked."""
+
+_WINS: dict[str, tuple[Operator, Operator]] = {"max": (">=", ">"), "min": ("<=", "<")}
+"""How a number compares with the best so far where it is better: it wins ties or loses them."""
+
+
+class _Cells(Frozen):
+    """Cells of which something is asked: what they are called, and their indices."""
+
+    text: str
+    names: tuple[str, ...]
+    places: tuple[int, ...]
+
+    def variable(self, kind: str) -> str:
+        """Return the variable of what is asked of those written so far, spoken `argmax(v)`."""
+        return f"{kind}({self.text})#{self.names[0]}"
+
+
+Round = dict[str, int]
+"""The nodes that write the cells, by their names, in order."""
+
+
+def with_running_best(mechanism: program.Mechanism) -> program.Mechanism:
+    """Return the mechanism where what is asked of many cells is known before that."""
+    asked: dict[_Cells, set[str]] = {}
+    for node in mechanism.nodes:
+        for kind, cells in _questions(node):
+            asked.setdefault(cells, set()).add(kind)
+    for cells, kinds in asked.items():
+        mechanism = _with_answers(mechanism, cells, kinds) or mechanism
+    return mechanism
+
+
+def _questions(node: program.Node) -> Iterator[tuple[str, _Cells]]:
+    """Yield what a node asks, and of which cells."""
+    for part in descendants(node):
+        found = _question(part)
+        if found is not None:
+            yield found
+
+
+def _question(part: object) -> tuple[str, _Cells] | None:
+    """Return what an expression asks, and of which cells; None if it does not."""
+    match part:
+        case Apply(op="index", args=(ArrayVar(cells=among), index)):  # v[argmax(v)] is max(v)
+            match _question(index):
+                case ("argmax" | "argmin") as kind, cells if {*cells.names} <= {*among}:
+                    return _KEPT[kind], cells
+        case Apply(op=kind, args=(ArrayVar(name=name, lo=lo, cells=cells),)):
+            if kind in _KEPT:
+                return kind, _Cells(spoken(name), cells, tuple(range(lo, lo + len(cells))))
+        case Apply(op=("max" | "min" | "sum") as kind, args=args):
+            names = tuple(map(_variable, args))
+            if all(names) and len({*names}) == len(names):
+                return kind, _Cells(", ".join(map(spoken, names)), names, ())
+        case Binder(
+            kind=kind,
+            domain=Const(value=SetValue(items=range() as places)),
+            where=None,
+            body=Apply(op="index", args=(ArrayVar(name=name, lo=lo, cells=cells), Var() as index)),
+        ) if kind in _KEPT and index.name == part.name and places:
+            if lo <= places[0] and places[-1] < lo + len(cells):
+                names = tuple(cells[place - lo] for place in places)
+                text = f"{spoken(name)}[{places[0]}..{places[-1]}]"
+                return kind, _Cells(text, names, tuple(places))
+    return None
+
+
+def _variable(expr: Expr) -> str:
+    """Return the variable that an expression is, "" of others."""
+    match expr:
+        case Var(name=name):
+            return name
+        case Apply(op="index", args=(array, index)):
+            return known_cell(array, index) or ""
+    return ""
+
+
+def _with_answers(
+    mechanism: program.Mechanism, cells: _Cells, kinds: set[str]
+) -> program.Mechanism | None:
+    """Return the mechanism that reads what is asked in variables; None without the law."""
+
+    def answer(part: object) -> Var | None:
+        match _question(part):
+            case kind, found if found == cells:
+                assert isinstance(part, Apply | Binder), "others ask nothing"
+                return Var(cells.variable(kind), part.span)
+        return None
+
+    rounds = _rounds(mechanism, cells)
+    nodes = [replaced(node, answer) for node in mechanism.nodes]
+    if rounds is None or not {*cells.names}.isdisjoint(reads(*nodes)):
+        return None
+    for each in rounds:
+        is_in_order = (*each,) in (cells.names, cells.names[::-1])
+        if not is_in_order and not kinds.isdisjoint(("argmax", "argmin")):
+            return None
+        for name in each:
+            _take_in(nodes, name, each, cells, kinds)
+    return replace(mechanism, nodes=tuple(nodes))
+
+
+def _rounds(mechanism: program.Mechanism, cells: _Cells) -> list[Round] | None:
+    """Return the rounds of which cells are read; None if something else may be read."""
+    nodes, flow = mechanism.nodes, flow_of(mechanism, frozenset())
+    if not {*cells.names}.isdisjoint(flow.live[mechanism.entry]):
+        return None
+    writing = {
+        k: written
+        for k, node in enumerate(nodes)
+        if (written := {*program.written(node)} & {*cells.names})
+        and any(readers_of(k, name, flow) for name in written)
+    }
+    rounds: list[Round] = []
+    for piece in _straight_pieces(mechanism):
+        begun: Round = {}
+        for k in piece:
+            if begun and any(found == cells for _, found in _questions(nodes[k])):
+                return None
+            for name in writing.get(k, ()):
+                if not _is_number(nodes[k]):
+                    return None
+                begun[name] = k
+            if len(begun) == len(cells.names):
+                rounds.append(begun)
+                begun = {}
+        if begun:
+            return None
+    return rounds
+
+
+def _straight_pieces(mechanism: program.Mechanism) -> Iterator[list[int]]:
+    """Yield the pieces of a program that run as a whole, entered at their first nodes alone."""
+    ways = [program.successors(node) for node in mechanism.nodes]
+    before = Counter(after for each in ways for after in each)
+    following = {k: each[0] for k, each in enumerate(ways) if len(each) == 1}
+    inside = {k for k in following.values() if before[k] == 1 and k != mechanism.entry}
+    for first in range(len(ways)):
+        if first not in inside:
+            piece = [first]
+            while following.get(piece[-1]) in inside:
+                piece.append(following[piece[-1]])
+            yield piece
+
+
+def _is_number(node: program.Node) -> bool:
+    """Return whether what a node gives its one target is sure to be a number."""
+    match node:
+        case program.Sample(distribution=program.Parametric(policy=policy)):
+            return policy is not None
+        case program.Assign(value=Apply(op="+" | "-")):
+            return True
+    return False
+
+
+def _take_in(
+    nodes: list[program.Node], name: str, round_: Round, cells: _Cells, kinds: set[str]
+) -> None:
+    """Let what is asked be known once a cell is written, too."""
+    k, is_first = round_[name], name == next(iter(round_))
+    writer = nodes[k]
+    assert isinstance(writer, program.Sample | program.Assign), "these write numbers"
+    span, after, cell = writer.span, writer.next, Var(name, writer.span)
+
+    def then(target: str, value: Expr, after: int) -> int:
+        nodes.append(program.Assign(target, value, None, after, span))
+        return len(nodes) - 1
+
+    for kept in sorted({_KEPT[kind] for kind in kinds}):
+        best, otherwise = Var(cells.variable(kept), span), after
+        if kept == "sum":
+            value = cell if is_first else Apply("+", (best, cell), span)
+            after = then(best.name, value, after)
+            continue
+        if f"arg{kept}" in kinds:
+            place = cells.places[cells.names.index(name)]
+            after = then(cells.variable(f"arg{kept}"), Const(place, span), after)
+        after = then(best.name, cell, after)
+        if not is_first:
+            wins = _WINS[kept][(*round_,) == cells.names]
+            beats = Apply(wins, (cell, best), span)
+            nodes.append(program.Branch(beats, after, otherwise, False, span))
+            after = len(nodes) - 1
+    nodes[k] = replace(writer, next=after)
