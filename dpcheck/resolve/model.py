@@ -228,7 +228,7 @@ def _instance(
         title = arrangements.sampled_text(target_text(name, given), kept)
         inner = inner.bound_all(bindings)
         session.instances[key] = None
-        known, n_in_claim = set(session.found), session.n_in_claims
+        known, n_in_claim, n_errors = set(session.found), session.n_in_claims, session.n_errors
         if isinstance(declaration, surface.Mechanism):
             session.instances[key] = resolved_mechanism(declaration, title, inner, kept, use)
         elif kept != 1:
@@ -237,6 +237,9 @@ def _instance(
             session.instances[key] = resolved_chain(declaration, title, inner)
         if session.has_params:
             report_misuse(session.instances[key], inner)
+        made = session.instances[key]
+        if made is not None and session.n_errors > n_errors:
+            session.doubtful.add(made)
         for new in session.found.keys() - known if given else ():
             mistake = session.found[new]
             if isinstance(mistake, RunMistake):  # it may be one for these parameters alone

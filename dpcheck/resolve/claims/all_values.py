@@ -59,7 +59,8 @@ def quantified(
     if not scope.session.has_params and question.part is None:
         return Quantified()
     asked = scope.session.asked
-    found = [*params_in(targets), *(v for each in asked for v in params_in(each.value))]
+    of_claim = [value for each in asked for value in params_in(each.value)]
+    found = [*params_in(targets), *of_claim]
     values = [value for value in found if not isinstance(value, exact.ExpNumber)]
     params = list(dict.fromkeys(value.param for value in values))
     if question.part is not None and question.part.name.name not in [p.name for p in params]:
@@ -80,7 +81,8 @@ def quantified(
     if what is not None:
         chosen = known.param.name, _one_asked(known)
         scope.report(NotForAllValues(question.claim.span, what, *chosen, _instead_of(claim)))
-    why = _why_not_together(values, found, params, asked)
+    sound = [target for target in targets if target not in scope.session.doubtful]
+    why = _why_not_together([*params_in(sound), *of_claim], params, asked)
     if why is not None:
         place = question.target.span.to(question.claim.span)
         scope.report(ParamsTogether(place, why, f"{known.param.name}={_one_asked(known)}"))
@@ -156,12 +158,15 @@ def _instead_of(claim: claims.Claim) -> str:
 
 
 def _why_not_together(
-    values: Sequence[ParamValue],
     found: Sequence[ParamValue | exact.ExpNumber],
     params: Sequence[exact.Param],
     asked: Sequence[Asked],
 ) -> str | None:
-    """Return why what a claim depends on has no common field; None if it has."""
+    """Return why what a claim depends on has no common field; None if it has.
+
+    `found` leaves out what stands in a target with a mistake: it may be meant as another thing.
+    """
+    values = [value for value in found if not isinstance(value, exact.ExpNumber)]
     first = f"`{params[0].name}`"
     if len(params) > 1:
         return f"this depends on {first} and `{params[1].name}`, and a target has one `param`"

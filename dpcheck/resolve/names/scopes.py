@@ -129,6 +129,7 @@ class Session:
     too_large: dict[int, surface.Function] = field(default_factory=dict)
     pairs_of_letters: int = PAIRS_OF_LETTERS
     instances: dict[tuple[object, ...], Target | None] = field(default_factory=dict)
+    doubtful: set[Target] = field(default_factory=set)  # what they say may be another thing
     asked: list[Asked] = field(default_factory=list)
     has_params: bool = False
     chosen: Mapping[str, Value | Param] = field(default_factory=dict)  # of parameters
