@@ -9,9 +9,16 @@ def after_advice(text, mistake):
     """Return the text after what the help of a mistake says, taken literally.
 
     "write `a`" puts a in place of what is marked; "and, after line n, `b`" also adds a line with b;
-    "move lines i to j above line k" moves them.
+    "ask about one value: `a` after `b`", or "in place of `b`", does so in the line at hand; "move
+    lines i to j above line k" moves them.
     """
     span, advice = mistake.span, mistake.help
+    part = re.search(r"ask about one value: `([^`]*)` (after|in place of) `([^`]*)`$", advice)
+    if part:
+        put, where, old = part.groups()
+        start = text.index(old, text.rindex("\n", 0, span.start))
+        kept = f"{old} " if where == "after" else ""
+        return text[:start] + kept + put + text[start + len(old) :]
     written = re.match(r"write `([^`]*)`(?: and, after line (\d+), `([^`]*)`)?", advice)
     if written:
         put, line, added = written.groups()

@@ -16,6 +16,7 @@ from tests.test_golden import CASES, GOLDEN
 
 FOLLOWED = re.compile(
     r"write `(?![^`]*(?:\.\.\.|lo\.\.hi))[^`]*`(?! (?:or|in place|after|around))|move line"
+    r"|ask about one value"
 )
 FILES = [
     case

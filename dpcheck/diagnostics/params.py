@@ -133,13 +133,18 @@ Right: param p in (1/2, 1)   ...   x ~ bernoulli(2 * p - 1)"""
 
 
 class ParamsTogether(Mistake, code="DP626"):
-    """A target with its claim depends on what has no place beside its `param`."""
+    """A target with its claim depends on what has no place beside its `param`.
+
+    `part` is the edit that asks about one value, where that is enough: else `-D` chooses it.
+    """
 
     why: str
     chosen: str
+    part: str | None = None
 
     title_text = "{self.why}"
-    help_text = "choose a value, `-D {self.chosen}`"
+    help_text = "ask about one value: {self.part}"
+    help_otherwise = "choose a value, `-D {self.chosen}`"
     explanation = """\
 A claim is decided for all values of one `param`, as polynomials in it. Beside it, all numbers are
 rational, and budgets are sums of logarithms. A parameter of which `exp(eps)` is used, in
@@ -150,15 +155,20 @@ Right: param eps > 0   ...   check m: dp(2 * eps)"""
 
 
 class NotForAllValues(Mistake, code="DP627"):
-    """A claim that is not decided for all values of a `param` at once."""
+    """A claim that is not decided for all values of a `param` at once.
+
+    `part` is the edit that asks about one value, where that is enough: else `-D` chooses it.
+    """
 
     what: str
     name: str
     chosen: str
+    part: str | None = None
     instead: str = ""
 
     title_text = "{self.what} is not decided for all values of `{self.name}`"
-    help_text = "{self.instead}choose a value with `-D {self.name}={self.chosen}`"
+    help_text = "{self.instead}ask about one value: {self.part}"
+    help_otherwise = "{self.instead}choose a value with `-D {self.name}={self.chosen}`"
     explanation = """\
 For all values of a `param` at once dpcheck decides `dp`, comparisons of `epsilon`, `delta(..)` and
 `P=?` with a bound, and Boolean combinations of P and D whose brackets hold no further P or D; it

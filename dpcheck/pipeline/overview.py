@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from dpcheck.diagnostics.mistakes import Mistake, has_errors
-from dpcheck.diagnostics.params import NotForAllValues
+from dpcheck.diagnostics.params import NotForAllValues, ParamsTogether
 from dpcheck.logic.quantities import words_where
 from dpcheck.model import surface
 from dpcheck.parse import parse_expression
@@ -161,6 +161,8 @@ def at_target(mistake: Mistake, target: str, place: Span) -> Mistake:
     Mistakes in other texts stay where they are.
     """
     span = mistake.span
+    if isinstance(mistake, NotForAllValues | ParamsTogether):
+        mistake = replace(mistake, part=None)  # nobody wrote the claim that it stands in
     if span is None or span.source.name not in ("--target", "<question>"):
         return mistake
     line = span.source.line(span.line)

@@ -513,7 +513,7 @@ def test_weights_are_weights_on_the_whole_interval_whatever_part_is_asked(target
 def test_a_value_that_is_offered_is_one_of_those_asked(part, value):
     for claim in ("renyi(2) <= ln 2", "dp(1)"):
         (mistake,) = check_text(f"{RESPONSE}check rr for p in {part}: {claim}")["errors"]
-        assert f"-D p={value}" in mistake["help"]
+        assert f"`for p in [{value}, {value}]` in place of" in mistake["help"]
 
 
 ENDLESS = """

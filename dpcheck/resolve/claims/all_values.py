@@ -18,7 +18,7 @@ from dpcheck.diagnostics.params import (
 )
 from dpcheck.exact.parametric import MOST
 from dpcheck.logic import claims
-from dpcheck.logic.formulas import is_nested, outermost_numbers
+from dpcheck.logic.formulas import PathFormula, outermost_numbers
 from dpcheck.model import surface
 from dpcheck.model.evaluation import apply
 from dpcheck.model.program import Mechanism, Target
@@ -28,6 +28,7 @@ from dpcheck.records import dataclass, replace
 from dpcheck.resolve.expressions.expressions import interval_ends, is_within
 from dpcheck.resolve.expressions.params import OF_RATIONALS, ParamValue, near_interval, params_in
 from dpcheck.resolve.names.scopes import Asked, FreshNames, Known, Scope
+from dpcheck.source import Span
 
 if TYPE_CHECKING:
     from dpcheck.exact.line import Chosen, Line
@@ -78,14 +79,16 @@ def quantified(
     if is_one and (what is not None or _has_values_at(known.single, known, values)):
         return Quantified(known)
     known = replace(known, single=None, at_logarithms=any(map(_has_no_monomial, values)))
+    own, value = known.param.name, _one_asked(known)
+    part = _part_of(question, own, value) if len(params) == 1 else None
     if what is not None:
-        chosen = known.param.name, _one_asked(known)
-        scope.report(NotForAllValues(question.claim.span, what, *chosen, _instead_of(claim)))
+        instead = _instead_of(claim)
+        scope.report(NotForAllValues(*what, own, value, part, instead))
     sound = [target for target in targets if target not in scope.session.doubtful]
     why = _why_not_together([*params_in(sound), *of_claim], params, asked)
     if why is not None:
         place = question.target.span.to(question.claim.span)
-        scope.report(ParamsTogether(place, why, f"{known.param.name}={_one_asked(known)}"))
+        scope.report(ParamsTogether(place, why, f"{own}={value}", part))
     # Bounds of one parameter, alone or in `exp`, are looked at whatever else stands beside them.
     is_mixed = len({value.is_exponential for value in values}) > 1
     of_one = () if is_mixed else tuple(filter(partial(_is_of_one, params[0]), asked))
@@ -120,6 +123,13 @@ def _one_asked(known: claims.ForAll) -> str:
     line = line_of(param, [], is_exponential=known.is_exponential)
     value = line.simplest(known.asked(line), at_logarithms=False)
     return value_text(param.simplest if value is None else value)
+
+
+def _part_of(question: surface.Question, name: str, value: str) -> str:
+    """Return the edit of a claim that asks it about one value of its parameter."""
+    part, target = question.part, one_line(question.target.span.text)
+    place = f"after `{target}`" if part is None else f"in place of `{one_line(part.span.text)}`"
+    return f"`for {name} in [{value}, {value}]` {place}"
 
 
 def _has_values_at(
@@ -286,28 +296,31 @@ def _is_end(end: Value, *, is_exponential: bool) -> TypeGuard[Chosen]:
 
 def _undecided_for_all(
     claim: claims.Claim, at: claims.At | None, targets: Sequence[Target]
-) -> str | None:
-    """Return what of a claim is decided for single values only; None if nothing is."""
+) -> tuple[Span, str] | None:
+    """Return what of a claim is decided for single values only, and where; None if nothing is."""
     adapts = any(isinstance(target, Mechanism) and target.has_queries for target in targets)
     if adapts and not claims.is_pure(claim):
-        return "δ of an analyst who adapts"
-    if isinstance(at, claims.AtCondition) and is_nested(at.condition):
-        return "P or D in the condition of `at`"
-    inside = "a P or D inside of the brackets of another"
+        return claim.span, "δ of an analyst who adapts"
+    if isinstance(at, claims.AtCondition):
+        for each in outermost_numbers(at.condition):
+            return each.span, "P or D in the condition of `at`"
+    paths: tuple[PathFormula, ...] = ()
     match claim, claims.quantities_of(claim):
         case claims.FormulaClaim(formula=formula), _:
             paths = tuple(each.path for each in outermost_numbers(formula))
-            return inside if is_nested(paths) else None
         case claims.QuantityComparison(), _:
-            return "a comparison of two quantities"
+            return claim.span, "a comparison of two quantities"
         case _, (claims.PathProbability(path=path),):
-            return inside if is_nested(path) else None
+            paths = (path,)
         case _, (claims.TightDelta() | claims.TightEpsilon() | claims.Expectation(),):
-            return None
+            pass
         case claims.PrivacyClaim(), _:
-            return None
+            pass
         case _:
-            return "this quantity"
+            return claim.span, "this quantity"
+    for each in outermost_numbers(paths):
+        return each.span, "a P or D inside of the brackets of another"
+    return None
 
 
 def _bounds_fit(known: claims.ForAll, asked: Sequence[Asked], scope: Scope) -> bool:
