@@ -9,10 +9,18 @@ def after_advice(text, mistake):
     """Return the text after what the help of a mistake says, taken literally.
 
     "write `a`" puts a in place of what is marked; "and, after line n, `b`" also adds a line with b;
-    "ask about one value: `a` after `b`", or "in place of `b`", does so in the line at hand; "move
-    lines i to j above line k" moves them.
+    "declare `param a in b`" does so where a is declared; "`a` in place of the last one, `b`" in the
+    marked place, "ask about one value: `a` after `b`", or "in place of `b`", in its line;
+    "move lines i to j above line k" moves them.
     """
     span, advice = mistake.span, mistake.help
+    declared = re.match(r"declare `(param (\w+) in [^`]*)`$", advice)
+    if declared:
+        return re.sub(rf"^param {declared[2]} .*$", declared[1], text, flags=re.MULTILINE)
+    last = re.match(r"`([^`]*)` in place of the last one, `([^`]*)`", advice)
+    if last:
+        start = text.rindex(last[2], span.start, span.end)
+        return text[:start] + last[1] + text[start + len(last[2]) :]
     part = re.search(r"ask about one value: `([^`]*)` (after|in place of) `([^`]*)`$", advice)
     if part:
         put, where, old = part.groups()

@@ -16,7 +16,8 @@ from tests.test_golden import CASES, GOLDEN
 
 FOLLOWED = re.compile(
     r"write `(?![^`]*(?:\.\.\.|lo\.\.hi))[^`]*`(?! (?:or|in place|after|around))|move line"
-    r"|ask about one value"
+    r"|ask about one value|declare `param[^`]*`$|`[^`]*` in place of the last one",
+    re.MULTILINE,
 )
 FILES = [
     case

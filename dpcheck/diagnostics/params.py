@@ -122,8 +122,10 @@ class WeightOutsideUnit(RunMistake, code="DP211"):
     weight: str
     wrong: str
     place: str
+    edit: str | None = None
 
     title_text = "{self.weight} is {self.wrong} {self.place}"
+    help_text = "{self.edit}"
     explanation = """\
 What depends on a `param` must be a probability for every value of it: bounds of its interval that
 leave the others out belong into its declaration.

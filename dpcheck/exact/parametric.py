@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache, reduce
 from math import lcm
+from operator import and_
 from typing import Literal
 
 from flint import arb, fmpq
@@ -22,6 +24,7 @@ from dpcheck.exact.number import (
 )
 from dpcheck.exact.param import Param
 from dpcheck.exact.text import exact_text, multiple_text
+from dpcheck.intervals import ParamEnd, ParamInterval
 from dpcheck.records import dataclass, replace
 
 ONE, ZERO = fmpq(1), fmpq(0)
@@ -328,22 +331,57 @@ def zero_at_end(value: ParamNumber) -> str | None:
 
 def no_weight(
     value: ParamNumber, *, is_strict: bool = False, has_top: bool = True
-) -> tuple[str, str] | None:
-    """Return what a number is, and for which value of the parameter, where it is no weight.
+) -> tuple[str, str, str | None] | None:
+    """Return what a number is, for which value of the parameter, and an edit, if it is no weight.
 
     That is in [0, 1] for all values; in (0, 1) if `is_strict`, and at least 0 without `has_top`.
+    The edit is an interval on which it is one, where there is one.
 
     >>> p = Param("p", 0, 1)
     >>> no_weight(combined("*", 2, ParamNumber(p.stand_in, p)))
-    ('no probability', 'at p = 2/3')
+    ('no probability', 'at p = 2/3', 'declare `param p in (0, 1/2]`')
     """
     both = [value, combined("-", 1, value)][: 1 + has_top]
-    for side in (each for each in both if isinstance(each, ParamNumber)):
+    sides = [each for each in both if isinstance(each, ParamNumber)]
+    for side in sides:
         place = example_where(side, (-1, 0) if is_strict else (-1,))
         if place := place or (zero_at_end(side) if is_strict else None):
             wrong = "not strictly between 0 and 1" if is_strict else "no probability"
-            return (wrong if has_top else "negative"), place
+            return (wrong if has_top else "negative"), place, _narrower(sides, is_strict=is_strict)
     return None
+
+
+def _narrower(sides: Sequence[ParamNumber], *, is_strict: bool) -> str | None:
+    """Return the edit to the first interval on which all sides are positive, or at least 0."""
+    from dpcheck.exact.line import line_of
+    from dpcheck.exact.roots import joined
+
+    param, is_exponential = sides[0].param, sides[0].is_exponential
+    line = line_of(param, [side.value for side in sides], is_exponential=is_exponential)
+    signs = (1,) if is_strict else (0, 1)
+    fitting = joined(and_, [line.where(side.value, signs) for side in sides])
+    for interval in line.intervals(fitting):
+        low, high = _rational(interval.low), _rational(interval.high)
+        found = ParamInterval(low, high).inside
+        if found is None or found.low.exact == found.high.exact:
+            continue
+        if not is_strict:  # these are values, too, which a line leaves out
+            ends = (found.low, param.low, param.has_low), (found.high, param.high, param.has_high)
+            found = ParamInterval(*(_closed(*each) for each in ends))
+        return f"declare `param {param.name} in {found.claimed}`"
+    return None
+
+
+def _rational(end: ParamEnd) -> ParamEnd:
+    """Return an end whose exact text, if it has one, is that of a rational number."""
+    return replace(end, exact=None) if end.exact and "ln" in end.exact else end
+
+
+def _closed(end: ParamEnd, declared: int | fmpq | None, has_end: bool) -> ParamEnd:
+    """Return an end that belongs to its interval where it is one that was declared so."""
+    if declared is None or not has_end or end.exact != exact_text(declared):
+        return end
+    return replace(end, is_open=False)
 
 
 def _refuse_divisor(value: ParamNumber) -> None:

@@ -19,6 +19,7 @@ from dpcheck.model import program, surface
 from dpcheck.model.distributions import DISTRIBUTIONS, BuiltIn, Parameter
 from dpcheck.model.evaluation import Fault, apply, described
 from dpcheck.model.expressions import Const, Expr, Var
+from dpcheck.model.surface_text import one_line
 from dpcheck.model.values import DistributionName, Number, Value, value_text
 from dpcheck.records import replace
 from dpcheck.resolve.expressions.expressions import (
@@ -111,7 +112,18 @@ def _check_sum_for_all(span: Span, weights: Sequence[Expr], scope: Scope) -> Non
         return
     if (place := example_where(rest, (-1, 1))) is not None:
         what = f"the sum of these weights, {value_text(total)},"
-        scope.report(WeightOutsideUnit(span, (), what, "not 1", place))
+        edit = _last_for_all(weights[-1], rest)
+        scope.report(WeightOutsideUnit(span, (), what, "not 1", place, edit))
+
+
+def _last_for_all(weight: Expr, excess: ParamNumber) -> str | None:
+    """Return the edit that takes from the last weight what a sum has above 1, if there is room."""
+    assert isinstance(weight, Const), "all weights are known"
+    needed = apply("-", (weight.value, excess))
+    if isinstance(needed, ParamNumber) and no_weight(needed) is not None:
+        return None
+    written = one_line(weight.span.text)
+    return f"`{value_text(needed)}` in place of the last one, `{written}`, makes the sum 1"
 
 
 def _weighted(tree: surface.WeightedBranches, scope: Scope) -> program.Distribution:
