@@ -7,13 +7,13 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, cast
 
 from dpcheck.diagnostics.mistakes import Mistake, has_errors
-from dpcheck.diagnostics.syntax import NestedTooDeeply
+from dpcheck.diagnostics.syntax import NestedTooDeeply, Unexpected
 from dpcheck.model import surface
 from dpcheck.model.trees import too_deep_place
 from dpcheck.parse.automaton import Machine
 from dpcheck.parse.tokens import Token, tokens_of
 from dpcheck.records import dataclass
-from dpcheck.source import SourceText
+from dpcheck.source import SourceText, Span
 
 if TYPE_CHECKING:
     from dpcheck.parse.slips import Edit
@@ -24,12 +24,15 @@ class Parsed:
     """What could be read of a file, and the mistakes, in the order of the text.
 
     `model` has every item without a syntax error; `lost_words` are the words of the others, so
-    that nobody calls a name unknown that they may introduce.
+    that nobody calls a name unknown that they may introduce. These are none where all errors stand
+    in the text of claims: `mistaken` are those that could be mended, and None if errors are
+    elsewhere.
     """
 
     model: surface.SurfaceModel
     mistakes: tuple[Mistake, ...]
     lost_words: frozenset[str]
+    mistaken: tuple[Span, ...] | None = ()
 
 
 @dataclass(frozen=True)
@@ -49,9 +52,22 @@ def parse_model(source: SourceText) -> Parsed:
     """
     found, mistakes, tokens = _read(source, "model")
     items = cast(list[surface.Item] | None, found) or []
-    is_sound = all(mistake.severity == "warning" for mistake in mistakes)
-    lost = frozenset() if is_sound else _words_outside(items, tokens)
-    return Parsed(surface.SurfaceModel(source, tuple(items)), _in_order(mistakes), lost)
+    errors = [mistake for mistake in mistakes if mistake.severity == "error"]
+    lost = frozenset[str]()
+    mistaken: tuple[Span, ...] | None = ()
+    if errors:
+        from dpcheck.parse.lost_claims import mistaken_claims
+
+        mistaken = mistaken_claims(items, tokens, list(map(_place, errors)), source)
+        if mistaken is None:
+            lost = _words_outside(items, tokens)
+    model = surface.SurfaceModel(source, tuple(items))
+    return Parsed(model, _in_order(mistakes), lost, mistaken)
+
+
+def _place(error: Mistake) -> int:
+    """Return where an error is: before what is found in place of the rest of a text."""
+    return -1 if error.span is None else error.span.start - isinstance(error, Unexpected)
 
 
 def _words_outside(items: list[surface.Item], tokens: list[Token]) -> frozenset[str]:

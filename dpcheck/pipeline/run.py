@@ -325,11 +325,16 @@ def resolved(
     closure: Closure, definitions: Definitions
 ) -> tuple[Sequence[ResolvedCheck], tuple[Mistake, ...]]:
     """Return the claims of a file with everything it imports, and the mistakes of all its text."""
-    model = closure.file.model
+    model, file = closure.file.model, closure.file
     if model is None or not (closure.is_sound or closure.has_only_syntax_errors):
         return (), closure.mistakes
-    found = resolve_model(model, closure.imported, definitions, closure.file.lost_words)
-    checks = found.checks if closure.is_sound else ()
+    n_in_claims = 0 if closure.is_sound else 1
+    found = resolve_model(
+        model, closure.imported, definitions, file.lost_words, n_in_claims=n_in_claims
+    )
+    mistaken = file.mistaken or ()
+    checks = tuple(c for c in found.checks if not any(c.span in span for span in mistaken))
+    checks = checks if closure.is_answerable else ()
     return checks, (*closure.mistakes, *found.mistakes)
 
 

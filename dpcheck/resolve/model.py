@@ -62,15 +62,17 @@ def resolve_model(
     imported: Sequence[surface.SurfaceModel] = (),
     overrides: Mapping[str, surface.Expression] | None = None,
     lost_words: frozenset[str] = frozenset(),
+    n_in_claims: int = 0,
 ) -> Resolved:
     """Return the checks of a file with their targets, and every mistake that can be seen.
 
     `imported` is everything the file imports, directly or not, each file after those that it
     imports itself; `overrides` are values for constants, as expressions over the main file's
     names. Which overrides some file declares is for the caller to see.
-    `lost_words` are those of items with syntax errors: nobody calls them unknown.
+    `lost_words` are those of items with syntax errors: nobody calls them unknown. `n_in_claims`
+    mistakes were seen in claims that were left out.
     """
-    session = scopes.Session(dict(overrides or {}), lost_words)
+    session = scopes.Session(dict(overrides or {}), lost_words, n_in_claims=n_in_claims)
     found = _resolved_safely(main, imported, session, None)
 
     again = partial(scopes.Session, session.overrides, lost_words)

@@ -32,7 +32,7 @@ from dpcheck.pipeline.sources.files import (
     similar_path,
 )
 from dpcheck.records import dataclass, field, replace
-from dpcheck.source import SourceText
+from dpcheck.source import SourceText, Span
 
 STANDARD = Path(__file__).resolve().parents[2] / "std"
 """Where the libraries that ship with the package are."""
@@ -44,14 +44,16 @@ Import = surface.ImportFile | surface.ImportStandard
 class ParsedFile:
     """A file as parsed; without a model if it could not be read at all.
 
-    `lost_words` are the words of items with syntax errors, any of which they may introduce. `text`
-    is that of the file: where it is a table, not the model made of it.
+    `lost_words` are the words of items with syntax errors, any of which they may introduce, and
+    `mistaken` the claims with errors, if all errors are in claims (see `parse.Parsed`). `text` is
+    that of the file: where it is a table, not the model made of it.
     """
 
     path: ModelPath
     model: surface.SurfaceModel | None
     mistakes: tuple[Mistake, ...]
     lost_words: frozenset[str] = frozenset()
+    mistaken: tuple[Span, ...] | None = ()
     text: str = ""
 
     @property
@@ -98,6 +100,12 @@ class Closure:
     def is_sound(self) -> bool:
         """Return whether the file and everything it imports can be given to the next stage."""
         return self.file.is_sound and all(m.severity == "warning" for m in self.mistakes)
+
+    @property
+    def is_answerable(self) -> bool:
+        """Return whether there are no mistakes, but for those in the text of claims of the file."""
+        n_errors = [sum(m.severity == "error" for m in each.mistakes) for each in (self, self.file)]
+        return self.is_sound or (self.file.mistaken is not None and n_errors[0] == n_errors[1])
 
     @property
     def has_only_syntax_errors(self) -> bool:
@@ -176,7 +184,7 @@ def _parsed(path: ModelPath, source: SourceText) -> ParsedFile:
     parsed = parse_model(source)
     if not parsed.model.items and not parsed.mistakes:
         return ParsedFile(path, parsed.model, (EmptyFile(None, path.shown),))
-    return ParsedFile(path, parsed.model, parsed.mistakes, parsed.lost_words)
+    return ParsedFile(path, parsed.model, parsed.mistakes, parsed.lost_words, parsed.mistaken)
 
 
 @dataclass
