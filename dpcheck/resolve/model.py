@@ -229,7 +229,7 @@ def _instance(
     if key not in session.instances:
         title = arrangements.sampled_text(target_text(name, given), kept)
         inner = inner.bound_all(bindings)
-        session.instances[key] = None
+        session.instances[key], session.is_making = None, True
         known, n_in_claim, n_errors = set(session.found), session.n_in_claims, session.n_errors
         if isinstance(declaration, surface.Mechanism):
             session.instances[key] = resolved_mechanism(declaration, title, inner, kept, use)
@@ -239,6 +239,7 @@ def _instance(
             session.instances[key] = resolved_chain(declaration, title, inner)
         if session.has_params:
             report_misuse(session.instances[key], inner)
+        session.is_making = False
         made = session.instances[key]
         if made is not None and session.n_errors > n_errors:
             session.doubtful.add(made)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.checking import check_text
+from tests.checking import check_files, check_text
 from tests.resolve.reading import resolved
 
 MODEL = """
@@ -75,10 +75,28 @@ def test_a_mistake_in_the_head_of_a_loop_costs_the_claims_in_it(loop):
 
 
 @pytest.mark.parametrize(
+    "claim",
+    [
+        "check m: dp(share(0))",
+        "check m(k = share(0)): dp(1)",
+        "for k in 1..share(0) { check m: dp(k) }",
+        "check m: P>=(share(0)) [ X stopped ]",
+        "check m: P>=1 [ X (output = 7 & share(0) > 1) ]",
+    ],
+)
+def test_a_fault_of_a_function_in_what_a_claim_calls_it_with_costs_that_claim(claim):
+    report = check_text(f"{MODEL}fun share(k) = 1/k\ncheck m: dp(share(1/2))\n{claim}{BESIDE}")
+    kept = ["dp(share(1/2))", "dp(ln 2)", "epsilon <= ln 9"]
+    assert [answer["claim"] for answer in report["results"]] == kept
+    assert {error["code"] for error in report["errors"]} <= {"DP207"}
+
+
+@pytest.mark.parametrize(
     "elsewhere",
     [
         "const n = oops",
         "fun f(x) = oops",
+        "fun f(k) = 1/k mechanism g(k) { input x in 1..f(k) adjacent all } check g(k = 0): true",
         "mechanism unused { input x in 0..1 output x }",
         "mechanism used { input x in 0..1 adjacent all output oops + 1 } check used: dp(1)",
         "mechanism of(k) { input x in 1..k adjacent l output x } check of(k = 2): dp(1)",
@@ -87,6 +105,15 @@ def test_a_mistake_in_the_head_of_a_loop_costs_the_claims_in_it(loop):
 def test_a_mistake_elsewhere_costs_all_claims(elsewhere):
     assert resolved(f"{MODEL}{elsewhere}{BESIDE}").mistakes
     assert claims_left(f"{MODEL}{elsewhere}{BESIDE}") == []
+
+
+def test_a_constant_that_a_claim_needs_first_is_another_claims_too():
+    """A constant is kept without a value: what else reads it would never hear of the mistake."""
+    target = "mechanism of(k) { input x in 0..1 adjacent all output x + none }"
+    text = f'import "other.dpm"\n{MODEL}{target} check m: dp(none) check of(k = 1): dp(1)'
+    report = check_files({"other.dpm": "const none = 1/0", "main.dpm": text}, "main.dpm")
+    assert report["results"] == []
+    assert [error["code"] for error in report["errors"]] == ["DP207"]
 
 
 def test_what_a_claim_is_asked_again_with_hears_of_no_other_claim():

@@ -675,6 +675,7 @@ def constant_of_file(
         session.report(ConstantCycle(cycle[0].name.span, names))
         return None
     session.in_progress.append(declaration)
+    was_making, session.is_making = session.is_making, True
     scope = scopes.Scope(session, file, scopes.FreshNames())
     override = session.overrides.get(declaration.name.name)
     value: Value | None
@@ -691,6 +692,7 @@ def constant_of_file(
     else:
         value = constant(declaration.value, scope, f"the constant `{declaration.name.name}`")
     session.in_progress.pop()
+    session.is_making = was_making
     session.constants[key] = value
     return value
 

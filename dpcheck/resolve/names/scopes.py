@@ -10,12 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import UnionType
 from typing import Final, Literal, Protocol, TypeVar
 
-from dpcheck.diagnostics.mistakes import Mistake, similar
+from dpcheck.diagnostics.mistakes import Mistake, shortened, similar
 from dpcheck.diagnostics.names import UnknownTarget
+from dpcheck.diagnostics.runs import RunMistake
 from dpcheck.exact import Param
 from dpcheck.model import surface
 from dpcheck.model.expressions import ArrayVar, Expr, Var
 from dpcheck.model.program import Mechanism, Target
+from dpcheck.model.surface_text import one_line
 from dpcheck.model.values import Value
 from dpcheck.model.words import OPERATOR_WORDS
 from dpcheck.records import dataclass, field, replace
@@ -111,8 +113,10 @@ class Session:
     """Everything that is remembered while one model file is resolved.
 
     `asking` is the text of the claims that are being resolved. A mistake in it is about these
-    alone, for no other text names a claim; after one elsewhere all claims are in doubt. Mistakes
-    of both kinds are counted each time they are met, but for warnings.
+    alone, for no other text names a claim; after one elsewhere all claims are in doubt. One that a
+    function has for what a claim calls it with is about that claim, too: whoever else calls it so
+    meets the mistake again. Not so where a target or a constant is made (`is_making`), which is
+    kept for others. Mistakes of both kinds are counted each time they are met, but for warnings.
     """
 
     overrides: Mapping[str, surface.Expression] = field(default_factory=dict)
@@ -135,18 +139,22 @@ class Session:
     chosen: Mapping[str, Value | Param] = field(default_factory=dict)  # of parameters
     given: Mapping[str, Value] = field(default_factory=dict)  # of the target that is asked about
     asking: Span | None = None
+    is_making: bool = False
     n_in_claims: int = 0
     n_elsewhere: int = 0
 
     def report(self, mistake: Mistake) -> None:
         """Keep a mistake; of several alike at one place the first."""
-        self.found.setdefault((type(mistake), mistake.span), mistake)
-        if mistake.severity != "error":
-            return
-        if self.asking is not None and mistake.span is not None and mistake.span in self.asking:
-            self.n_in_claims += 1
-        else:
-            self.n_elsewhere += 1
+        asking, span = self.asking, mistake.span
+        is_in_claim = asking is not None and span is not None and span in asking
+        if asking is not None and not is_in_claim and not self.is_making:
+            is_in_claim = True
+            if isinstance(mistake, RunMistake):
+                mistake = mistake.on_run((shortened(one_line(asking.text)), *mistake.run))
+        self.found.setdefault((type(mistake), span), mistake)
+        if mistake.severity == "error":
+            self.n_in_claims += is_in_claim
+            self.n_elsewhere += not is_in_claim
 
     def suggestion(self, name: str, candidates: Iterable[str]) -> str | None:
         """Return the candidate that looks most like a name, if one does.
