@@ -56,7 +56,7 @@ from dpcheck.report.answers import Crash
 from dpcheck.report.drawing import mistake_text
 from dpcheck.report.plot import Profile, profile_points, profiles_svg
 from dpcheck.report.text import answer_text
-from dpcheck.resolve import ResolvedCheck
+from dpcheck.resolve import Resolved, ResolvedCheck
 from dpcheck.source import SourceText
 
 if TYPE_CHECKING:
@@ -133,7 +133,8 @@ def loads(text: str, **constants: Parameter) -> Model:
 
 def _model(closure: Closure, constants: Mapping[str, Parameter]) -> Model:
     model = Model(closure, tuple(constants.items()))
-    _refuse(model.mistakes)
+    if not model._resolved.is_answerable:  # noqa: SLF001 - made here
+        _refuse(model.mistakes)
     return model
 
 
@@ -146,7 +147,10 @@ def _refuse(mistakes: Iterable[Mistake]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A model file with everything it imports, free of mistakes that can be seen in its text."""
+    """A model file with everything it imports, free of mistakes that can be seen in its text.
+
+    Its own claims may have some: no other question is about these.
+    """
 
     _closure: Closure
     _constants: tuple[tuple[str, Parameter], ...] = ()
@@ -160,13 +164,13 @@ class Model:
         return definitions
 
     @cached_property
-    def _resolved(self) -> tuple[Sequence[ResolvedCheck], tuple[Mistake, ...]]:
+    def _resolved(self) -> Resolved:
         return resolved(self._closure, self._definitions)
 
     @property
     def mistakes(self) -> tuple[Mistake, ...]:
-        """The mistakes of the text; in a model at hand they are warnings."""
-        return self._resolved[1]
+        """The mistakes of the text; in a model at hand they are warnings, or about its claims."""
+        return self._resolved.mistakes
 
     @cached_property
     def targets(self) -> tuple[str, ...]:
@@ -194,8 +198,8 @@ class Model:
 
     @property
     def claims(self) -> tuple[ResolvedCheck, ...]:
-        """The claims of the file, loops expanded, not yet answered."""
-        return tuple(self._resolved[0])
+        """The claims of the file without a mistake, loops expanded, not yet answered."""
+        return self._resolved.checks
 
     def answers(
         self,
@@ -206,8 +210,9 @@ class Model:
     ) -> tuple[Answer, ...]:
         """Return the answer to every claim of the file, or to those that `select` matches.
 
-        Raises `ModelError` when a claim runs into a mistake.
+        Raises `ModelError` when a claim has a mistake, or runs into one.
         """
+        _refuse(self.mistakes)
         checks = [check for check in self.claims if is_selected(check, select)]
         return _answers(checks, RunLimits(max_states, timeout))
 

@@ -74,3 +74,15 @@ def test_limits_are_given_beside_the_parameters_of_a_target():
 def test_a_parameter_named_as_a_limit_is_given_in_the_name():
     model = loads("mechanism m(timeout = 1) { input x in 0..timeout adjacent all output x }")
     assert model.target("m(timeout = 3)", timeout=60).chain().n_reported_states == 8
+
+
+@pytest.mark.parametrize("claim", ["check m: dp(oops)", "check m: epsilon == 1"])
+def test_a_mistake_in_a_claim_of_the_file_is_in_the_way_of_its_claims_alone(claim):
+    model = loads(f"{MODEL}{claim}\n")
+    assert model.target("m").epsilon() == "ln 2"
+    assert [check.claim_text for check in model.claims] == ["dp(ln 2)"]
+    assert any(mistake.severity == "error" for mistake in model.mistakes)
+    with pytest.raises(ModelError, match=r"error\[DP"):
+        model.answers()
+    with pytest.raises(ModelError, match=r"DP301"):
+        loads(f"{MODEL}{claim}\nfun f(x) = other")

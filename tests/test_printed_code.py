@@ -178,7 +178,7 @@ def test_a_symbol_that_an_input_hides_is_quoted_in_claims():
 def test_claims_as_shown_are_the_claims_of_the_library(path):
     """Each claim, with parameters and loop variables filled in, is asked again as it is shown."""
     model = dpcheck.load(path)
-    for check in model._resolved[0][:40]:
+    for check in model.claims[:40]:
         at = "" if check.at_text is None else f" at {check.at_text} "
         again = model.resolved_question(f"{check.kind} {check.target_text}{at}: {check.claim_text}")
         shown = check.target_text, check.claim_text, check.at_text, list(check.atoms)

@@ -32,7 +32,7 @@ class Parsed:
     model: surface.SurfaceModel
     mistakes: tuple[Mistake, ...]
     lost_words: frozenset[str]
-    mistaken: tuple[Span, ...] | None = ()
+    mistaken: tuple[Span, ...] | None
 
 
 @dataclass(frozen=True)

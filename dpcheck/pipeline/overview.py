@@ -95,10 +95,11 @@ def _all_events(asked: Overviewed, known: _Known) -> Iterator[Event | Overview]:
 def _of_file(
     closure: Closure, asked: Overviewed, definitions: run.Definitions, known: _Known
 ) -> Iterator[Event | Overview]:
-    checks, mistakes = run.resolved(closure, definitions)
-    if mistakes:
-        yield Overview(closure.file.path.shown, {}, (), tuple(mistakes))
-    if closure.file.model is None or has_errors(mistakes):
+    found = run.resolved(closure, definitions)
+    checks = found.checks
+    if found.mistakes:
+        yield Overview(closure.file.path.shown, {}, (), found.mistakes)
+    if closure.file.model is None or not found.is_answerable:
         return
     explorations = Explorations()
     named = _targets(closure.file.model, checks) if asked.target is None else [asked.target]

@@ -41,7 +41,7 @@ from dpcheck.report.answers import (
     Reading,
     Started,
 )
-from dpcheck.resolve import ResolvedCheck, resolve_model
+from dpcheck.resolve import Resolved, ResolvedCheck, resolve_model
 from dpcheck.source import SourceText, Span
 
 Definitions = Mapping[str, surface.Expression]
@@ -314,42 +314,43 @@ def _checks_of(
 ) -> tuple[Sequence[ResolvedCheck], tuple[Mistake | Crash, ...]]:
     """Return the claims of a file that make sense, and the mistakes of all its text."""
     try:
-        return resolved(models.library.closure(path), models.definitions)
+        found = resolved(models.library.closure(path), models.definitions)
     except Exception:  # noqa: BLE001 - a bug costs this file and no other
         import traceback
 
         return (), (Crash(path.shown, traceback.format_exc()),)
+    return found.checks, found.mistakes
 
 
-def resolved(
-    closure: Closure, definitions: Definitions
-) -> tuple[Sequence[ResolvedCheck], tuple[Mistake, ...]]:
+def resolved(closure: Closure, definitions: Definitions) -> Resolved:
     """Return the claims of a file with everything it imports, and the mistakes of all its text."""
-    model, file = closure.file.model, closure.file
-    if model is None or not (closure.is_sound or closure.has_only_syntax_errors):
-        return (), closure.mistakes
+    file = closure.file
+    if file.model is None or not (closure.is_sound or closure.has_only_syntax_errors):
+        return Resolved((), closure.mistakes)
     n_in_claims = 0 if closure.is_sound else 1
     found = resolve_model(
-        model, closure.imported, definitions, file.lost_words, n_in_claims=n_in_claims
+        file.model, closure.imported, definitions, file.lost_words, n_in_claims=n_in_claims
     )
+    mistakes = (*closure.mistakes, *found.mistakes)
+    if not closure.is_answerable:
+        return Resolved((), mistakes)
     mistaken = file.mistaken or ()
     checks = tuple(c for c in found.checks if not any(c.span in span for span in mistaken))
-    checks = checks if closure.is_answerable else ()
-    return checks, (*closure.mistakes, *found.mistakes)
+    return Resolved(checks, mistakes, found.is_answerable)
 
 
 def resolved_questions(
     closure: Closure, questions: SourceText, definitions: Definitions
 ) -> tuple[Sequence[ResolvedCheck], tuple[Mistake, ...]]:
-    """Return claims as if they stood at the end of a sound file, and the mistakes of all its text.
+    """Return claims as if they stood at the end of a file, and the mistakes of all its text.
 
-    The claims of the file itself are left out. Without claims that can be read that is not said.
-    None is returned where one has a mistake: callers know them by their order.
+    It is sound but for its own claims, which are left out. None is returned where one has a
+    mistake: callers know them by their order.
     """
     parsed, model = parse_model(questions), closure.file.model
     if has_errors(parsed.mistakes):
         return (), parsed.mistakes
-    assert model is not None, "a sound file was parsed"
+    assert model is not None, "the file was parsed"
     claims = surface.Question | surface.QuestionsFor
     kept = tuple(item for item in model.items if not isinstance(item, claims))
     asked = surface.SurfaceModel(questions, (*kept, *parsed.model.items))

@@ -82,8 +82,8 @@ def planned(asked: Asked) -> tuple[Plan | None, tuple[Mistake, ...]]:
         return None, mistakes
     library = Library()
     closure = library.closure(paths[0])
-    mistakes += closure.mistakes
-    if not closure.is_sound:
+    mistakes += closure.of_targets
+    if not closure.is_answerable:
         return None, mistakes
     scheme, found = _scheme(asked, closure, tuple(values))
     mistakes += found

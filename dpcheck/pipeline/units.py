@@ -71,7 +71,7 @@ def unit_events(text: str, after: Sequence[Event] = ()) -> Iterator[Event]:
     library = Library()
     closure = library.closure(_held(unit, library))
     definitions, mistakes = read_definitions(unit.get("constants", ()))
-    mistakes += closure.mistakes + undeclared(definitions, [closure])
+    mistakes += closure.of_targets + undeclared(definitions, [closure])
     yield from mistakes
     if has_errors(mistakes):
         return

@@ -68,7 +68,11 @@ class ResolvedCheck:
 
 @dataclass(frozen=True)
 class Resolved:
-    """A resolved model file: claims without a mistake, none where the rest of its text has one."""
+    """A resolved model file: claims without a mistake, none where the rest of its text has one.
+
+    With `is_answerable` it has none: what the targets are can be asked about.
+    """
 
     checks: tuple[ResolvedCheck, ...]
     mistakes: tuple[Mistake, ...]
+    is_answerable: bool = False

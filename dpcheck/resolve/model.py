@@ -116,7 +116,9 @@ def _resolved(
         _resolve_unused(scope)
     if session.n_errors == 0 and only is None:
         UnreadNames(main, scope).report()
-    return Resolved(() if session.n_elsewhere else checks, _in_order(session, main.source))
+    is_answerable = session.n_elsewhere == 0
+    found = _in_order(session, main.source)
+    return Resolved(checks if is_answerable else (), found, is_answerable)
 
 
 def _checks(

@@ -60,6 +60,12 @@ def test_a_unit_has_all_that_an_answer_needs(model):
     assert [values(dpcheck.work(unit)) for unit in units] == wanted * 2
 
 
+def test_a_mistake_in_a_claim_of_the_file_is_of_no_importance(model):
+    (model / "count.dpm").write_text(f"{COUNT}check count: dp(oops)\ncheck count: epsilon == 1\n")
+    (unit,) = units_of("n=1")
+    assert values(dpcheck.work(unit)) == ["ln(2)"]
+
+
 def test_names_may_stand_in_the_target_and_in_questions(model):
     units = units_of("k=1..2", "e=0,1", target="compose(count, k)", computes=("delta(e * ln 2)",))
     found = [float(json.loads(dpcheck.work(u))["results"][0]["value"]["decimal"]) for u in units]

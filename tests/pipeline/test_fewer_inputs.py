@@ -22,7 +22,7 @@ check m: dp(ln 2)"""
 
 
 def asked(text):
-    (check,) = dpcheck.loads(text)._resolved[0]
+    (check,) = dpcheck.loads(text).claims
     return asked_of(check)
 
 

@@ -12,7 +12,7 @@ from dpcheck.pipeline.claims.explorations import Explorations
 
 (CHECK,) = dpcheck.loads(
     "mechanism m { input x in 0..1 adjacent all output x } check m: dp(0)"
-)._resolved[0]
+).claims
 
 
 def limits(seconds):

@@ -53,7 +53,7 @@ class ParsedFile:
     model: surface.SurfaceModel | None
     mistakes: tuple[Mistake, ...]
     lost_words: frozenset[str] = frozenset()
-    mistaken: tuple[Span, ...] | None = ()
+    mistaken: tuple[Span, ...] | None = None
     text: str = ""
 
     @property
@@ -106,6 +106,12 @@ class Closure:
         """Return whether there are no mistakes, but for those in the text of claims of the file."""
         n_errors = [sum(m.severity == "error" for m in each.mistakes) for each in (self, self.file)]
         return self.is_sound or (self.file.mistaken is not None and n_errors[0] == n_errors[1])
+
+    @property
+    def of_targets(self) -> tuple[Mistake, ...]:
+        """The mistakes that are of importance to whom the file's own claims are of none."""
+        is_all = not self.is_answerable
+        return tuple(found for found in self.mistakes if is_all or found.severity != "error")
 
     @property
     def has_only_syntax_errors(self) -> bool:
