@@ -59,6 +59,7 @@ _SEQUENCE_SHOWN = 600
 _LONG_NUMBER = re.compile(
     rf"(?:(?<= )= )?(?:(?<![\w.])|(?<=\.\.))(-?\d[\d/]{{{LONGEST},}})(?!\w|\.\d)"
 )
+_LONG_INTEGER = re.compile(rf"(?<![\w.])\d{{{LONGEST},}}(?![\w.])")
 _RATIONAL = re.compile(r"-?\d+(/\d+)?")
 _MAX_EXACT = 4000
 """Python reads no integers of more than 4,300 digits."""
@@ -160,18 +161,24 @@ def shortened(text: str) -> str:
 
 
 def expression_text(expression: str) -> str:
-    """Return an expression over a parameter; of a long one how it begins.
+    """Return an expression over a parameter; of a long one with rounded numbers, or how it begins.
 
     >>> expression_text("alpha^3 - alpha - 1")
     'alpha^3 - alpha - 1'
+    >>> expression_text(f"ln({10**954}/p)")
+    '≈ ln(1e+954/p) (exact: 955 digits)'
     >>> expression_text(" + ".join(f"exp({k}*eps)" for k in range(200, 0, -1)))[30:]
     'exp(198*eps) + ... (200 terms; the JSON answer has all)'
     """
     if len(expression) <= _LONGEST_EXPRESSION:
         return expression
-    first = re.match(r"(?:\S+ [+-] ){3}", expression)
+    short = _LONG_INTEGER.sub(lambda match: _rounded(match[0]), expression)
+    about = "" if short == expression else "≈ "
+    if len(short) <= _LONGEST_EXPRESSION:
+        return f"{about}{short} (exact: {_length(expression)})"
+    first = re.match(r"(?:\S+ [+-] ){3}", short)
     n_terms = expression.count(" + ") + expression.count(" - ") + 1
-    return f"{first[0] if first else ''}... ({n_terms} terms; the JSON answer has all)"
+    return f"{about}{first[0] if first else ''}... ({n_terms} terms; the JSON answer has all)"
 
 
 def phrase_text(phrase: Phrase, written: Callable[[Amount], str] | None = None) -> str:
