@@ -118,24 +118,30 @@ Right: y := "Y"                      y ~ uniform({"Y", "N"})
 class NameTaken(Mistake, code="DP302"):
     """A name that is declared a second time.
 
-    `what` is what the first declaration makes it.
+    `what` is what the first declaration makes it, or the language, where there is none.
     """
 
     name: str
     what: str
-    first: Span
+    first: Span | None
 
     title_text = "the name `{self.name}` is taken: it is {self.what}"
-    label_text = "declared again"
-    second_place = "first", "first declared here"
     explanation = """\
 Names are unique: the top-level names of a file, and the parameters and inputs of one mechanism.
+No `param` is called `inf`, which values of it would be taken for.
 
 Wrong: const n = 3
        const n = 4
 Right: const n = 3
        const m = 4
 """
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        if self.first is None:
+            return super().labels
+        assert self.span is not None, "names have places"
+        return Label(self.span, "declared again"), Label(self.first, "first declared here")
 
 
 class NotAValue(Mistake, code="DP303"):

@@ -64,6 +64,9 @@ def _declared(model: surface.SurfaceModel, session: Session) -> dict[str, Declar
             if first is not item:
                 what = what_is(first)
                 session.report(NameTaken(item.name.span, item.name.name, what, first.name.span))
+            match item:
+                case surface.Constant(name=surface.Identifier("inf"), value=surface.Interval()):
+                    session.report(NameTaken(item.name.span, "inf", "infinity", None))
     return declared
 
 
