@@ -332,6 +332,28 @@ check m: dp(1)
     assert mistake["message"] == "what is added to noise must be an integer, not 1/2"
 
 
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "x = 1 & z + 1/x > w",
+        "x >= 1 & x < 2 & w < z + 1/x",
+        "!(x != 1 | z + 1/x <= w)",
+        "!(x = 1 => z + 1/x <= w)",
+    ],
+)
+def test_what_is_added_where_a_condition_fails_is_no_mistake(condition):
+    text = """mechanism m {
+      input x in 0..2  adjacent abs(x - x') <= 1
+      z ~ geometric(0, 1/2) unbounded  w ~ geometric(x, 1/2) unbounded
+      if CONDITION { output top } else { output bot } }"""
+    added = dpcheck.loads(text.replace("CONDITION", condition)).target("m")
+    whole = dpcheck.loads(text.replace("CONDITION", "x = 1 & z + 1 > w")).target("m")
+    assert added.output_distributions() == whole.output_distributions()
+    reached = text.replace("CONDITION", condition.replace("1", "2", 1).replace("< 2", "< 3"))
+    (mistake,) = check_text(f"{reached} check m: dp(1)")["errors"]
+    assert mistake["message"] == "what is added to noise must be an integer, not 1/2"
+
+
 @pytest.mark.parametrize("name", ["one draw in two sums", "drawn after the noise", "two steps"])
 def test_growing_clamped_windows_converge_to_sums_of_noise_without_bounds(name):
     """Three integers more at each end leave less than a hundredth of it, down to 10^-9."""

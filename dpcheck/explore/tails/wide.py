@@ -204,6 +204,7 @@ class _Uses:
         self.arrives = self.reveals = NONE
         self._bound: dict[str, Names] = {}
         self._context: list[Let | Binder] = []
+        self._given: list[Expr] = []
 
     # --- nodes -----------------------------------------------------------------------------
 
@@ -357,9 +358,12 @@ class _Uses:
                 return self._together(_items((expr,)))
             case Apply():
                 return self._applied(expr)
-            case Logic(args=args):
+            case Logic(op=op, args=args):
+                n_given = len(self._given)
                 for arg in args:
                     self.narrow(arg, "a condition")
+                    self._given.append(_negated(arg) if op == "or" else arg)
+                del self._given[n_given:]
                 return NONE
             case If(condition=condition, then=then, orelse=orelse):
                 self.narrow(condition, "`if`")
@@ -402,10 +406,10 @@ class _Uses:
                 return self._together(_items((array,)))
             case (("+" | "-"), (one, by)) if (names := self.holds(one)) and not self.holds(by):
                 added = by if expr.op == "+" else Apply("neg", (by,), by.span)
-                self.sums.append((names, self._closed(added)))
+                self.sums.append((names, self._added(added)))
                 return names
             case "+", (left, right) if (names := self.holds(right)) and not self.holds(left):
-                self.sums.append((names, self._closed(left)))
+                self.sums.append((names, self._added(left)))
                 return names
             case op, args:
                 words = {**_WORDS, "set": f"`{one_line(expr.span.text)}`"}
@@ -416,6 +420,14 @@ class _Uses:
                         what = words.get(op, f"`{op}`")
                         self.narrow(item, what, None if is_free else needed)
                 return NONE
+
+    def _added(self, expr: Expr) -> Expr:
+        """Return what is added to a wide number, or nothing where a condition before it fails."""
+        if not isinstance(expr, Const):
+            for given in self._given:
+                if not self._reads_wide(given):
+                    expr = If(given, expr, Const(0, expr.span), expr.span)
+        return self._closed(expr)
 
     def _is_of_difference(self, expr: Apply) -> bool:
         """Return whether a difference of two wide numbers is compared; report what to write."""
@@ -538,6 +550,11 @@ def _text(expr: Expr) -> str:
     """Return an expression as a term of a sum is written."""
     text = one_line(expr.span.text)
     return f"({text})" if isinstance(expr, If | Let | Logic) else text
+
+
+def _negated(expr: Expr) -> Expr:
+    """Return that a condition does not hold."""
+    return Apply("not", (expr,), expr.span)
 
 
 def _sum_text(left: Expr, right: Expr) -> str:
