@@ -12,7 +12,17 @@ from dpcheck.diagnostics import align
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.exact import Rational, ceil, floor
 from dpcheck.explore.inputs.adjacency_patterns import substituted
-from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Let, Logic, Var, primed_name
+from dpcheck.model.expressions import (
+    Apply,
+    ArrayVar,
+    Const,
+    Expr,
+    Let,
+    Logic,
+    Var,
+    primed_name,
+    reads,
+)
 from dpcheck.model.program import AdjacentWhere, Input, Mechanism
 from dpcheck.records import dataclass
 
@@ -172,7 +182,7 @@ def _of_arrays(
 
 def _of_cell(part: Expr, private: dict[str, Input]) -> tuple[str, Ends]:
     """Return what one comparison lets the neighbor's value of a cell differ by."""
-    outside = Unreadable(align.RelationOutside(part.span, _word(part)))
+    outside = Unreadable(_outside(part, private))
     op, whole, bound = _compared(part)
     found = _difference(whole, private)
     if found is None or not op:
@@ -185,6 +195,14 @@ def _of_cell(part: Expr, private: dict[str, Input]) -> tuple[str, Ends]:
     if sign < 0:
         least, most = None if most is None else -most, None if least is None else -least
     return cell, (least, most)
+
+
+def _outside(part: Expr, private: dict[str, Input]) -> align.RelationOutside:
+    """Return that a relation is outside of the class, and what is near it."""
+    for cell in reads(part):
+        if cell in private and private[cell].is_stream:
+            return align.RelationOfStream(part.span, _word(part), private[cell].name)
+    return align.RelationOutside(part.span, _word(part))
 
 
 def _difference(expr: Expr, private: dict[str, Input]) -> tuple[str, int] | None:

@@ -43,6 +43,17 @@ class SumOverStream(RelationOutside):
     )
 
 
+class RelationOfStream(RelationOutside):
+    """Another relation of streams: any is one of finitely many rounds."""
+
+    stream: str
+
+    help_text = (
+        "any relation is one of finitely many rounds and values:"
+        " `input {self.stream}[1..3] in 0..2` and `for i in 1..3`"
+    )
+
+
 class FreeDifference(Mistake, code="DP556"):
     """An input of all integers in which neighbors may differ by any amount."""
 

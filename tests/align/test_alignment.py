@@ -606,10 +606,21 @@ check m: dp(ln 2)
     assert error_codes(check_text(inner.replace("SET", "-9..9"))) == ["DP557"]
 
 
-@pytest.mark.parametrize("relation", ["abs(q[1] - q'[1]) <= 1", "q[1] = q'[1]", "max(q) = max(q')"])
-def test_a_relation_of_one_round_says_nothing_of_the_others(relation):
+@pytest.mark.parametrize(
+    "relation",
+    [
+        *("abs(q[1] - q'[1]) <= 1", "q[1] = q'[1]", "max(q) = max(q')", "hamming(q, q') <= 1"),
+        "exists(i in 1..2 : q[i] != q'[i])",
+    ],
+)
+def test_a_relation_of_one_round_says_nothing_of_the_others_and_is_one_of_three(relation):
     text = in_rounds("output z > 0").replace("linf(q, q') <= 1", relation)
-    assert error_codes(check_text(text)) == ["DP555"]
+    (mistake,) = check_text(text)["errors"]
+    assert mistake["code"] == "DP555"
+    assert "`input q[1..3] in 0..2` and `for i in 1..3`" in mistake["help"]
+    text = text.replace("input q[1..] in integers", "input q[1..3] in 0..2")
+    text = text.replace("for i in 1.. ", "for i in 1..3 ").replace("t in integers", "t in 0..2")
+    assert error_codes(check_text(text)) == []
 
 
 def test_arrays_that_are_equal_differ_by_nothing():
