@@ -2062,6 +2062,14 @@ mechanism inner {
             "output (if x = 2 then x else z, 1)",
         ),
         ("t ~ inner(q = x)  output t", "output (z, z > 0)"),
+        ("(a, b) := (z, 1)  output a > b", "output z > 1"),
+        ("a := 1  (z, a) := (a, z)  output z < a", "output 1 < z"),
+        ("t := ((z, 1), 1)  (a, b) := t  (c, d) := a  output c > d + b", "output z > 2"),
+        ("t ~ inner(q = x)  (a, b) := t  if b { output a > 1 }", "if z > 0 { output z > 1 }"),
+        (
+            "(a, b) := (z, 1)  c := 0  while c < 3 { (a, b) := (b, a)  c := c + 1 }  output a > b",
+            "output 1 > z",
+        ),
         (
             "for i in 1..2 { t ~ inner(q = x)  output t }",
             "output (z, z > 0)  w ~ geometric(x, 1/2) unbounded  output (w, w > 0)",
@@ -2083,6 +2091,7 @@ def test_a_tuple_may_carry_a_number_to_where_it_is_output(carried, direct):
         "t := (z, 1)  if x = 1 { t ~ uniform({(0, 1), (0, 2)}) }  output t",
         "var v[1..2] := (0, 0)  v[1] := (z, 1)  output v",
         "t := (z, 1)  output t = (0, 1)",
+        "t := if x = 1 then (z, 1) else (1, z)  (a, b) := t  output b",
         "var t in {(0, 1), (1, 1)} := (0, 1)  t := (z, 1)  output t",
     ],
 )

@@ -20,12 +20,41 @@ def with_tuples_apart(nodes: tuple[program.Node, ...]) -> tuple[program.Node, ..
 
     So `t := (z, b)  output t` copies z and outputs a tuple, as `output (z, b)` does. Law: where all
     that a variable is given are tuples of one length, none of which reads it, it is what its
-    components are, of which each is given the same values at the same nodes. Other tuples stay,
-    also those of which more is asked than to be output: mistakes name what the user wrote.
+    components are, of which each is given the same values at the same nodes. So `(a, b) := t` gives
+    a and b their components one after the other. Other tuples stay, also those of which more is
+    asked than to be output or taken apart: mistakes name what the user wrote.
     """
+    if not holding_numbers(nodes):
+        return nodes
+    nodes = _one_by_one(nodes)
     while cells := _carried(nodes):  # a copy, or a tuple in a tuple, is one after that
-        nodes = _apart(nodes, cells)
+        nodes = _one_by_one(_apart(nodes, cells))
     return nodes
+
+
+def _one_by_one(nodes: tuple[program.Node, ...]) -> tuple[program.Node, ...]:
+    """Return the nodes where each component of a tuple that is written out is assigned by itself.
+
+    `(a, b) := (b, a)` reads both before it assigns any: where one assigned before is read, all are
+    kept in other variables first.
+    """
+    result = list(nodes)
+    for k, node in enumerate(nodes):
+        match node:
+            case program.Unpack(targets=names, value=Apply(op="tuple", args=items)):
+                if len(names) != len(items):
+                    continue  # a mistake, where a run meets it
+                given = [*zip(names, items, strict=True)]
+                if not set(names).isdisjoint(reads(*items)):
+                    kept = [f"{name}#kept{k}" for name in names]
+                    copies = [Var(name, node.span) for name in kept]
+                    given = [*zip(kept, items, strict=True), *zip(names, copies, strict=True)]
+                after = node.next
+                for name, value in reversed(given[1:]):
+                    result.append(program.Assign(name, value, None, after, node.span))
+                    after = len(result) - 1
+                result[k] = program.Assign(*given[0], None, after, node.span)
+    return tuple(result)
 
 
 def tuples_given(nodes: tuple[program.Node, ...]) -> dict[str, list[tuple[Expr, ...]]]:
@@ -57,8 +86,6 @@ def cells_of(tuples: Mapping[str, list[tuple[Expr, ...]]]) -> Cells:
 def _carried(nodes: tuple[program.Node, ...]) -> Cells:
     """Return the variables of which all values are tuples of one length, some with such numbers."""
     wide = holding_numbers(nodes).keys()
-    if not wide:
-        return {}
     kept = {name for node in nodes for name in _read_as_one(node)}
     tuples = {
         name: values
@@ -75,7 +102,11 @@ def _read_as_one(part: object, *, is_apart: bool = False) -> Iterator[str]:
         case Var(name=name):
             if not is_apart:
                 yield name
-        case program.Output(value=value) | program.Assign(value=value, within=None):
+        case (
+            program.Output(value=value)
+            | program.Assign(value=value, within=None)
+            | program.Unpack(value=value)
+        ):
             yield from _read_as_one(value, is_apart=True)
         case Apply(op="tuple" | "array", args=items) if is_apart:
             for item in items:
