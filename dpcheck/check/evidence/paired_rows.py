@@ -274,10 +274,7 @@ class PairedRows:
         (segment_p, at_p), (segment_q, at_q) = self._entries(left), self._entries(right)
         keys_p = segment_p * self.table.n_sequences + self.table.sequences[at_p]
         keys_q = segment_q * self.table.n_sequences + self.table.sequences[at_q]
-        if np.array_equal(keys_p, keys_q):
-            keys, where = keys_p, np.tile(np.arange(len(keys_p)), 2)
-        else:
-            keys, where = np.unique(np.concatenate([keys_p, keys_q]), return_inverse=True)
+        keys, where = np.unique(np.concatenate([keys_p, keys_q]), return_inverse=True)
 
         def placed(entries: IntArray, places: IntArray, values: NDArray[Entry]) -> NDArray[Entry]:
             row = np.zeros(len(keys), values.dtype)
