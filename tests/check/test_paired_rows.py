@@ -213,14 +213,14 @@ def test_rows_over_one_denominator_are_compared_as_they_are_written():
     rows = [(late, 1), (even, 2), (late, 1), (even, 2)]
     paired = PairedRows(table_of(rows), np.array([[0, 1], [1, 2], [0, 2], [1, 3]]))
     classes = [paired._classes[paired.pairs[k]].tolist() for k in range(4)]
-    assert len(paired._scales[0]) == 1
+    assert len(paired.table.scales[0]) == 1
     assert [first == second for first, second in classes] == [False, False, True, True]
 
 
 def test_equal_rows_over_different_denominators_are_one_class():
     row = [Fraction(1, 12)] * 12
     paired = PairedRows(table_of([(row, 1), (row, 5)]), np.array([[0, 1]]))
-    assert len(paired._scales[0]) == 2
+    assert len(paired.table.scales[0]) == 2
     assert not list(paired.blocks(Limits()))
 
 

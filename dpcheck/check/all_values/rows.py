@@ -38,10 +38,8 @@ class PolynomialRows:
 
 def polynomial_rows(table: SequenceTable, line: Line, limits: Limits) -> PolynomialRows:
     """Return the rows of a table on a line."""
-    places = _codes(table.denominators)
-    denominators = [
-        line.polynomial(d) for d in dict(zip(places, table.denominators, strict=True)).values()
-    ]
+    scales, codes = table.scales
+    places, denominators = codes.tolist(), [line.polynomial(scale) for scale in scales]
     common = line.positive(_lcm(denominators))
     # Weights are fractions in lowest terms, between 0 and 1: their denominators are 0 nowhere.
     is_positive = where_sign(common, (1,), line.low, line.high).is_everything
@@ -86,18 +84,6 @@ def numbered(rows: PolynomialRows) -> tuple[list[fmpz_poly], IntArray]:
 def units_of(table: SequenceTable) -> Iterable[Whole]:
     """Return numbers whose units are those of a whole table."""
     return [*table.denominators, *(w for w in table.weights.tolist() if not isinstance(w, int))]
-
-
-def _codes(values: Iterable[Whole]) -> list[int]:
-    """Return a number for each value, equal for equal ones, in the order in which they come."""
-    known: dict[Whole, int] = {}
-    same: dict[int, int] = {}  # by identity: polynomials take long to hash, and are shared
-    found = []
-    for value in values:
-        if id(value) not in same:
-            same[id(value)] = known.setdefault(value, len(known))
-        found.append(same[id(value)])
-    return found
 
 
 def _lcm(polynomials: Iterable[fmpz_poly]) -> fmpz_poly:

@@ -6,7 +6,7 @@ Sources with equal rows are one class, and pairs of classes are compared once, m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from itertools import pairwise
 from math import gcd
@@ -141,31 +141,23 @@ class PairedRows:
         support = b"" if self.have_one_support else self.table.sequences[row].tobytes()
         if self._numbers is not None:
             return support, 1, self._numbers.codes[row].tobytes()
-        if len(self._scales[0]) == 1 and self.table.weights.dtype == np.int64:
+        if len(self.table.scales[0]) == 1 and self.table.weights.dtype == np.int64:
             return support, 1, self.table.weights[row].tobytes()
         numbers = [self.table.denominators[i], *self.table.weights[row].tolist()]
         divisor = gcd(*cast("list[int]", numbers))
         return support, numbers[0] // divisor, tuple([n // divisor for n in numbers[1:]])
 
     @cached_property
-    def _scales(self) -> tuple[Sequence[Whole], IntArray]:
-        """The different denominators, and which of them each source has, [n_sources]."""
-        denominators = self.table.denominators
-        codes = {scale: code for code, scale in enumerate(dict.fromkeys(denominators))}
-        found = map(codes.__getitem__, denominators)
-        return list(codes), np.fromiter(found, np.int64, len(denominators))
-
-    @cached_property
     def _numbers(self) -> NumberCodes | None:
         """The different numbers of the table, where some are no rationals."""
-        return number_codes(self.table, *self._scales)
+        return number_codes(self.table, *self.table.scales)
 
     @cached_property
     def _chances(self) -> FloatArray:
         """The probabilities of the table's entries, rounded, [n_entries]."""
         if self._numbers is not None:
             return self._numbers.chances[self._numbers.codes]
-        scales, codes = self._scales
+        scales, codes = self.table.scales
         return rounded_chances(self.table, cast("list[int]", scales), codes)
 
     @cached_property
@@ -236,7 +228,7 @@ class PairedRows:
 
     def _block(self, chosen: IntArray) -> Block:
         """Return rows side by side for chosen[n], rows of `pairs`."""
-        scales, codes = self._scales
+        scales, codes = self.table.scales
         left, right = self.pairs[chosen].T
         laid_out = self._aligned if self.have_one_support else self._united
         segment, sequence, p_of, q_of = laid_out(left, right)

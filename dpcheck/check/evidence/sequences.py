@@ -15,6 +15,7 @@ departures' table is a product: P(sequence) = Σ P(reach h) P(sequence from h), 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from math import lcm
 from typing import Literal
 
@@ -76,6 +77,13 @@ class SequenceTable:
     def is_complete(self) -> bool:
         """Return whether every sequence of the table is a complete one."""
         return not bool((self.end == GOES_ON).any())
+
+    @cached_property
+    def scales(self) -> tuple[list[Whole], IntArray]:
+        """The different denominators, and which of them each source has, [n_sources]."""
+        codes: dict[Whole, int] = {}
+        found = [codes.setdefault(scale, len(codes)) for scale in self.denominators]
+        return list(codes), np.array(found, np.int64)
 
     def row(self, i: int) -> Iterator[tuple[int, Number]]:
         """Yield the sequences from source i, with their probabilities."""
