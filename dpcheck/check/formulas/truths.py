@@ -30,7 +30,7 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, Chain, IntArray
 from dpcheck.chain.sets import distinct
-from dpcheck.check.values.comparisons import holds
+from dpcheck.check.values.comparisons import truth_between
 from dpcheck.exact import Number, add, as_fraction_parts, compare, excess_sign, subtract
 from dpcheck.limits import LimitReached, Limits, too_large
 from dpcheck.logic import formulas as f
@@ -454,7 +454,7 @@ class Truths:
     def _satisfying(self, formula: f.ProbabilityIs, states: IntArray) -> TruthBounds:
         """Return where the probability is as a P formula asks, among states [n]."""
         bounds, lumped = self._all_bounds(formula.path, states), self.chain.lumped
-        decided = {each: _satisfies_surely(each, formula) for each in set(bounds)}
+        decided = {each: _is_satisfied(each, formula) for each in set(bounds)}
         verdicts = [decided[each] for each in bounds]
         undecided = [k for k, verdict in enumerate(verdicts) if verdict is None]
         for k in undecided:
@@ -464,7 +464,7 @@ class Truths:
         if undecided and self.is_known(formula.path):
             exact = self.probabilities(formula.path, states[undecided])
             for k, p in zip(undecided, exact, strict=True):
-                verdicts[k] = satisfies(p, formula)
+                verdicts[k] = _is_satisfied((p, p), formula)
         surely = np.array([verdict is True for verdict in verdicts], np.bool_)
         if None not in verdicts:
             return TruthBounds.known(surely)
@@ -591,28 +591,13 @@ def _is_violated(formula: f.Private, first: Bounds, second: Bounds) -> bool | No
     return None if is_open else False
 
 
-def _satisfies_surely(bounds: Bounds, formula: f.ProbabilityIs) -> bool | None:
+def _is_satisfied(bounds: Bounds, formula: f.ProbabilityIs) -> bool | None:
     """Return whether every probability within the bounds is as a P formula asks; None if some are.
 
-    What is asked is an interval, so it holds between the ends if it holds at both; and if it holds
-    at neither, it fails everywhere between unless the interval lies inside.
+    One comparison that fails everywhere between them is enough for none.
     """
-    low, high = (satisfies(p, formula) for p in bounds)
-    if low != high:
-        return None
-    if low or compare(*bounds) == 0:
-        return low
-    least, greatest = _asked(formula)
-    return None if compare(bounds[0], least) <= 0 <= compare(bounds[1], greatest) else False
-
-
-def _asked(formula: f.ProbabilityIs) -> tuple[Number, Number]:
-    """Return the ends of the interval a P formula asks for."""
-    least = [bound for comparison, bound in formula.relations if comparison in (">=", ">", "=")]
-    greatest = [bound for comparison, bound in formula.relations if comparison in ("<=", "<", "=")]
-    return (least or [0])[0], (greatest or [1])[0]
-
-
-def satisfies(p: Number, formula: f.ProbabilityIs) -> bool:
-    """Return whether a probability is as a P formula asks."""
-    return all(holds(comparison, compare(p, bound)) for comparison, bound in formula.relations)
+    truths = {
+        truth_between(comparison, *(compare(end, bound) for end in bounds))
+        for comparison, bound in formula.relations
+    }
+    return False if False in truths else None if None in truths else True
