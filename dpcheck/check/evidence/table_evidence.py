@@ -11,6 +11,7 @@ import numpy as np
 from dpcheck.certify.evidence import Shown
 from dpcheck.chain.arrays import differences, marked
 from dpcheck.chain.chain import BoolArray
+from dpcheck.chain.sets import distinct
 from dpcheck.check.evidence.paired_rows import PairedRows
 from dpcheck.check.evidence.sequences import ENDS
 from dpcheck.check.values.event_text import (
@@ -24,7 +25,7 @@ from dpcheck.check.values.event_text import (
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.ranges import are_all_beyond, is_range
 from dpcheck.check.values.verdicts import OutputSequence
-from dpcheck.exact import Number, compare
+from dpcheck.exact import Number
 from dpcheck.limits import Limits
 from dpcheck.records import dataclass, field, replace
 
@@ -122,16 +123,14 @@ class TableEvidence:
 
     def _largest_without_counterpart(self) -> EventGap | None:
         """Return the largest p of an event with q = 0."""
-        best: EventGap | None = None
+        best, any_factor = None, ExpFactor.of_number(1)  # by p alone, where q is 0
         if self.rows.have_one_support:
             return None
         for block in self.rows.blocks(self.limits):
-            mask = block.without_counterpart()
-            p_sums, q_sums = block.sums(mask)
-            for k in block.segments_with(mask):
-                gap = block.gap(k, p_sums[k], q_sums[k])
-                order = 1 if best is None else compare(gap.p, best.p)
-                if best is None or order > 0 or (order == 0 and gap.is_before(best)):
+            every = np.ones(len(block.pair), np.bool_)
+            for k, p, q in zip(*block.sums_of(block.without_counterpart(), every), strict=True):
+                gap = block.gap(k, p, q)
+                if best is None or _is_worse(gap, best, any_factor):
                     best = gap
         return best
 
@@ -161,13 +160,8 @@ class TableEvidence:
         # A row of one sequence has it with certainty, however its weight is written.
         sequences = table.sequences[table.indptr[pairs]]
         found &= sequences[:, 0] == sequences[:, 1]
-        codes = np.unique(table.shown).tolist()
-        several = {code for code in codes if code >= 0 and self.shows_several(code)}
-        if several:
-            kept = np.unique(sequences[found]).tolist()
-            lumped = [k for k in kept if not several.isdisjoint(table.outputs(k))]
-            found &= ~np.isin(sequences[:, 0], lumped)
-        return found
+        kept = distinct(sequences[found]).tolist()
+        return found & ~np.isin(sequences[:, 0], list(filter(self.stands_for_several, kept)))
 
 
 def n_listed(evidence: object) -> int | None:
