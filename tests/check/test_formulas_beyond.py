@@ -55,6 +55,14 @@ class Sum:
         )
 
 
+def test_gaps_of_thousands_are_told():
+    span = Span(SourceText("", ""), 0, 0)
+    asked = ProbabilityIs((("<=", fmpq(1, 2)),), Holds(Truth(True, span), span), span)
+    p, bound = [fmpq(1, 2), fmpq(1, 4)], [fmpq(1, 2)] * 2  # 1/2^(n + 1)
+    beyond = TruthBeyond([p, bound], ((fmpq(1), fmpq(1, 2)),), are_satisfying(asked))
+    assert beyond.at((Gap(3000, is_known=False),)) is True
+
+
 @pytest.mark.parametrize("seed", range(150))
 def test_what_is_told_of_all_gaps_is_true_of_each(seed):
     rng = random.Random(seed)

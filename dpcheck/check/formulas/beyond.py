@@ -51,7 +51,7 @@ class TruthBeyond:
         """
         self.told = told
         self._start: Part = [_coefficients(each, ratios) for each in values], ratios
-        self._parts: dict[tuple[tuple[Gap, ...], int], Part] = {}
+        self._parts: dict[tuple[Gap, ...], list[Part]] = {}
         self._truths: dict[tuple[Gap, ...], bool | None] = {}
 
     def at(self, gaps: tuple[Gap, ...]) -> bool | None:
@@ -69,11 +69,10 @@ class TruthBeyond:
 
     def _longer(self, gaps: tuple[Gap, ...], length: int) -> Part:
         """Return the functions after the first gaps where the next one is longer."""
-        found = self._parts.get((gaps, length))
-        if found is None:
-            found = self._part(gaps) if length == 0 else _next(self._longer(gaps, length - 1))
-            self._parts[gaps, length] = found
-        return found
+        by_length = self._parts.setdefault(gaps, [])
+        while len(by_length) <= length:
+            by_length.append(_next(by_length[-1]) if by_length else self._part(gaps))
+        return by_length[length]
 
     def _truth(self, part: Part) -> bool | None:
         parts, n_apart, truth = [part], 0, None
