@@ -65,7 +65,7 @@ class MergedEvidence:
 
     def worst_gap(self, factor: ExpFactor) -> EventGap | None:
         """Return p - E q, the largest over all events, pairs and directions."""
-        return self._best(exceeding(factor), lambda a, b: a.exceeds(b, factor))
+        return self._best(exceeding(factor), exceeding_more(factor))
 
     def event_text(self, gap: EventGap, factor: ExpFactor | None) -> event_text.EventText:
         """Return a gap's event in words, and sequences that carry much of it."""
@@ -191,6 +191,11 @@ def best_gap(sides: Mapping[bool, Masses], is_better: Better) -> EventGap | None
 def exceeding(factor: ExpFactor) -> Wanted:
     """Return whether p > E q."""
     return lambda p, q: excess_sign(number(p), number(q), factor.epsilon) > 0
+
+
+def exceeding_more(factor: ExpFactor) -> Better:
+    """Return whether p - E q is greater for one event than for another."""
+    return lambda left, right: left.exceeds(right, factor)
 
 
 def wanted_of(gap: EventGap, factor: ExpFactor | None) -> Wanted:

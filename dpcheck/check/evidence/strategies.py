@@ -33,6 +33,7 @@ from dpcheck.check.evidence.merged_evidence import (
     best_gap,
     by_size,
     exceeding,
+    exceeding_more,
     likelier,
     wanted_of,
     without_counterpart,
@@ -99,7 +100,7 @@ class StrategyEvidence(MergedEvidence):
             at = bisect_left(known, by_size(number), key=lambda each: by_size(each[0]))
             right = known[at][1] if at < len(known) else last
             ends = {side: (known[at - 1][1][side], right[side]) if at else None for side in sides}
-            wanted, is_better = exceeding(factor), _exceeding_more(factor)
+            wanted, is_better = exceeding(factor), exceeding_more(factor)
             found = {
                 side: self._best_choices(wanted, is_better, is_forward=side, between=ends[side])[1]
                 for side in sides
@@ -266,7 +267,8 @@ class StrategyEvidence(MergedEvidence):
         the same wherever it can be. Equally good events may have other probabilities: all that is
         told of a gap is of this graph.
         """
-        wanted, is_better = _asked(gap, factor)
+        wanted = wanted_of(gap, factor)
+        is_better = likelier if factor is None else exceeding_more(factor)
         event = self._event(wanted, is_forward=gap.is_forward)
         best, _ = self._best_choices(wanted, is_better, is_forward=gap.is_forward)
         steady = self._steady_plans(best, event)
@@ -387,15 +389,3 @@ def _total(
 def _length(seen: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
     """Return by what prefixes are ordered: the shorter, then the earlier one."""
     return len(seen), seen
-
-
-def _exceeding_more(factor: ExpFactor) -> Better:
-    return lambda left, right: left.exceeds(right, factor)
-
-
-def _asked(gap: EventGap, factor: ExpFactor | None) -> tuple[Wanted, Better]:
-    """Return which leaves belong to the event of a gap, and what its strategy maximizes."""
-    wanted = wanted_of(gap, factor)
-    if factor is None:
-        return wanted, likelier
-    return wanted, _exceeding_more(factor)

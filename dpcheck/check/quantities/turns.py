@@ -18,7 +18,7 @@ from flint import ctx, fmpq
 from dpcheck import exact
 from dpcheck.check.evidence.directions import EQUAL
 from dpcheck.check.evidence.growth import DirectionGraph, GrowingRatio, Sides
-from dpcheck.check.evidence.merged_evidence import best_gap
+from dpcheck.check.evidence.merged_evidence import best_gap, exceeding_more
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.exact import add, divide, excess_sign, multiply, power, subtract
 from dpcheck.privacy.enclosed import ball_of
@@ -81,7 +81,7 @@ def worst_gap(
         side: [reduce(_sum, (_worst(*each, epsilon, rounding) for each in row)) for row in rows]
         for side, rows in ((True, series), (False, back))
     }
-    return best_gap(masses, lambda left, right: left.exceeds(right, ExpFactor.of(epsilon)))
+    return best_gap(masses, exceeding_more(ExpFactor.of(epsilon)))
 
 
 def _worst(start: Sides, turn: Sides, epsilon: exact.Budget, rounding: int) -> Sides:
