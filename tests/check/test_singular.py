@@ -163,7 +163,7 @@ def test_first_outputs_are_not_followed_to_a_bound_that_they_never_exceed(claim,
     def followed(*_):
         raise AssertionError("first outputs bound a quantity from below")
 
-    monkeypatch.setattr(endless_claims, "_longer_evidence", followed)
+    monkeypatch.setattr(endless_claims, "_prefixes", followed)
     assert verdicts(check_text(COIN + f"check waits: {claim}")) == ["violated"]
 
 

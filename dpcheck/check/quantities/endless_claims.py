@@ -140,13 +140,7 @@ def _turns(seen: SeenPairs, epsilon: Budget, rounding: int) -> WordEvidence | No
 
 def violating_prefixes(claim: EventClaim, seen: SeenPairs) -> tuple[Evidence, Decision] | None:
     """Return evidence about few outputs that violates a claim, if it soon does."""
-    for depth, evidence in _prefix_tables(seen):
-        decision = decide_event_claim(claim, evidence, seen, is_complete=False)
-        if isinstance(decision.verdict, Violated):
-            return evidence, decision
-        if depth >= _MAX_DEPTH_TOLD:
-            break
-    return None
+    return _violating(claim, seen, _prefix_tables(seen, _MAX_DEPTH_TOLD))
 
 
 def finite_evidence(
@@ -164,14 +158,17 @@ def finite_evidence(
     if short is not None or not is_above or not evidence.tells_in_the_long_run:
         return short
     allowed = replace(seen.limits, max_states=seen.limits.max_states // _SHARE_TO_TELL)
-    return _longer_evidence(claim, replace(seen, limits=allowed))
+    asked = replace(seen, limits=allowed)
+    return _violating(claim, asked, _prefixes(asked))
 
 
-def _longer_evidence(claim: EventClaim, seen: SeenPairs) -> tuple[Evidence, Decision] | None:
-    """Return evidence about more and more first outputs that violates a claim."""
-    for _, evidence in _prefixes(seen):
+def _violating(
+    claim: EventClaim, seen: SeenPairs, prefixes: Iterator[tuple[int, Evidence]]
+) -> tuple[Evidence, Decision] | None:
+    """Return the first evidence about prefixes that violates a claim."""
+    for _, evidence in prefixes:
         decision = decide_event_claim(claim, evidence, seen, is_complete=False)
-        if decision.verdict is not None:
+        if isinstance(decision.verdict, Violated):
             return evidence, decision
     return None
 
@@ -187,7 +184,7 @@ def evidence_of_prefixes(claim: EventClaim, seen: SeenPairs) -> Evidence:
     growth, bound = endless_prefixes(seen).growth(seen.limits), asked_bound(claim)
     if growth is not None and isinstance(bound, Budget):
         return WordEvidence.beyond(bound, growth, seen)
-    longer = _longer_evidence(claim, seen)
+    longer = _violating(claim, seen, _prefixes(seen))
     if longer is not None:
         return longer[0]
     raise LimitReached(Limit("size", unit="the outputs that violate the claim are too many"))
@@ -375,16 +372,15 @@ def _prefixes(seen: SeenPairs) -> Iterator[tuple[int, Evidence]]:
     of them differ in what they say about the pair.
     """
     depth = 1
-    for tabled, evidence in _prefix_tables(seen):
+    for tabled, evidence in _prefix_tables(seen, _MAX_DEPTH):
         yield tabled, evidence
         depth = 2 * tabled
     yield from doubled(depth, _MAX_MERGED_DEPTH, _cut(seen, shows_state=False))
 
 
-def _prefix_tables(seen: SeenPairs) -> Iterator[tuple[int, Evidence]]:
-    """Yield tables of the first outputs, as long as these are few."""
-    most = 0 if seen.chain.offers else _MAX_DEPTH
-    return doubled(1, most, partial(prefix_table, seen))
+def _prefix_tables(seen: SeenPairs, most: int) -> Iterator[tuple[int, Evidence]]:
+    """Yield tables of the first outputs, so many at most, as long as these are few."""
+    return doubled(1, 0 if seen.chain.offers else most, partial(prefix_table, seen))
 
 
 def doubled(
