@@ -266,14 +266,14 @@ def _closest_state(
 
     values [n_selected] are within all bounds.
     """
-    by_size = cmp_to_key(compare)
+    by_size = cmp_to_key(order)
     near = [
-        (max(subtract(value, bound), subtract(bound, value), key=by_size), k, comparison, bound)
+        (distance(value, bound), k, comparison, bound)
         for k, value in enumerate(values)
         if not isinstance(value, MinusInfinity | None)
         for comparison, bound in relations
     ]
-    if all(distance == 0 for distance, *_ in near):
+    if all(far == 0 for far, *_ in near):
         return ()
     _, k, comparison, bound = min(near, key=lambda each: by_size(each[0]))
     compares = f" {comparison} {exact_text(bound)}"
