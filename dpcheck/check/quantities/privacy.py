@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from flint import arb, ctx
+from flint import arb
 
 from dpcheck import exact
 from dpcheck.certify.evidence import certify_violation
@@ -21,6 +21,7 @@ from dpcheck.check.values import comparisons, verdicts
 from dpcheck.check.values.amounts import (
     between_amount,
     bound_amount,
+    enclosed_between,
     epsilon_amount,
     epsilon_between,
     growth_amount,
@@ -34,7 +35,7 @@ from dpcheck.limits import Limit
 from dpcheck.logic import claims
 from dpcheck.logic.formula_text import formula_text
 from dpcheck.logic.formulas import Private
-from dpcheck.privacy.enclosed import Enclosed, Measure, ball_of, compare_measures
+from dpcheck.privacy.enclosed import Measure, compare_measures
 from dpcheck.records import dataclass, replace
 
 EventClaim = claims.PrivacyClaim | claims.QuantityClaim | claims.QuantityValue
@@ -378,14 +379,10 @@ def _value_between(low: Least, high: Least, n_digits: int) -> Decision:
     if compare_measures(low, high) == 0:
         amount = quantity_amount(high)
         return Decision(verdicts.Value(amount, high), amount)
-
-    def enclosure(bits: int) -> arb:
-        with ctx.workprec(bits):
-            return ball_of(low, bits).union(ball_of(high, bits))
-
-    found = enclosure(_BITS)
-    is_known = found.rel_accuracy_bits() > n_digits * 10 // 3
-    if not is_known and not found < arb(10) ** (-_SMALL_DIGITS * n_digits):
+    value = enclosed_between(low, high)
+    ball = value.ball(_BITS)
+    is_known = ball.rel_accuracy_bits() > n_digits * 10 // 3
+    if not is_known and not ball < arb(10) ** (-_SMALL_DIGITS * n_digits):
         return Decision(None)
     if isinstance(low, exact.Budget | exact.LogOf):
         assert isinstance(high, exact.Budget | exact.LogOf), "both are an ε"
@@ -393,7 +390,7 @@ def _value_between(low: Least, high: Least, n_digits: int) -> Decision:
     else:
         assert not isinstance(high, exact.Budget | exact.LogOf), "both are a δ"
         amount = between_amount(low, high)
-    return Decision(verdicts.Value(amount, Enclosed(enclosure)), amount)
+    return Decision(verdicts.Value(amount, value), amount)
 
 
 def undecided_sequences(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-from flint import arb
+from flint import arb, ctx
 
 from dpcheck import exact
 from dpcheck.check.values.exp_factor import EventGap
 from dpcheck.check.values.verdicts import Amount
-from dpcheck.privacy.enclosed import Enclosed, ball_of
+from dpcheck.privacy.enclosed import Enclosed, Measure, ball_of
 
 ENCLOSED_DIGITS = 15
 """Significant digits at most of the ends of an interval."""
@@ -146,9 +146,14 @@ def enclosed_amount(value: Enclosed, digits: int) -> Amount:
     return Amount(text, value.decimal(digits), enclosure=(low, high))
 
 
-def enclosed_between(low: exact.Number, high: exact.Number) -> Enclosed:
+def enclosed_between(low: Measure, high: Measure) -> Enclosed:
     """Return a number that lies between two others, of which no more is known."""
-    return Enclosed(lambda bits: ball_of(low, bits).union(ball_of(high, bits)))
+
+    def enclosure(bits: int) -> arb:
+        with ctx.workprec(bits):
+            return ball_of(low, bits).union(ball_of(high, bits))
+
+    return Enclosed(enclosure)
 
 
 def quantity_amount(value: exact.Epsilon | exact.Number | exact.Excess | None) -> Amount:

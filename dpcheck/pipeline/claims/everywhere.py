@@ -18,7 +18,7 @@ from dpcheck.check.all_values.decide import closed_ends, violated_within, with_e
 from dpcheck.check.all_values.piecewise import of_one_value, value_of_pieces
 from dpcheck.check.quantities.privacy import false_comparison
 from dpcheck.check.quantities.seen_pairs import complete_evidence, endless_prefixes, seen_pairs
-from dpcheck.check.values.amounts import epsilon_amount, epsilon_between
+from dpcheck.check.values.amounts import enclosed_between, epsilon_amount, epsilon_between
 from dpcheck.check.values.comparisons import as_budget, holds
 from dpcheck.check.values.event_text import going_on
 from dpcheck.check.values.measures import ClaimRejected
@@ -73,7 +73,6 @@ from dpcheck.pipeline.claims.window_sizes import (
     sizes_to_try,
     smallest_size,
 )
-from dpcheck.privacy.enclosed import Enclosed
 from dpcheck.records import replace
 from dpcheck.resolve import Resolved, ResolvedCheck
 
@@ -396,10 +395,8 @@ class _Search:
                 value = Value(epsilon_amount(self.low), self.low)
                 return self.proved(value, *(seen.outcome.beside if high is None else ()))
         assert self.low is not None, "else it was met"
-        amount = epsilon_between(self.low, high)
-        low, above = self.low, high
-        exact = low if above is None else Enclosed(lambda _: low.ball(128).union(above.ball(128)))
-        return self.proved(Value(amount, exact), self.below)
+        value = Value(epsilon_between(self.low, high), enclosed_between(self.low, high))
+        return self.proved(value, self.below)
 
     def value_for_all(
         self, claim: claims.QuantityValue, for_all: claims.ForAll
