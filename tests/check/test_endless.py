@@ -526,3 +526,24 @@ check m: epsilon = ln 3
 """
     (result,) = check_text(text, "--max-states", "90")["results"]
     assert result["verdict"] == "undecided"
+
+
+def test_where_equal_laws_come_from_other_states_the_ratio_before_them_is_all():
+    # A coin that is kept a round and one that is not: no states are alike, but what they show is.
+    model = """
+    mechanism coins {
+      input x in 0..1
+      adjacent all
+      kept ~ {0: 1/2, 1: 1/2}
+      first ~ {0: (1 + x)/3, 1: (2 - x)/3}
+      output first
+      while true {
+        var shown := kept
+        if x = 1 { kept ~ {0: 1/2, 1: 1/2} } else { shown ~ {0: 1/2, 1: 1/2} }
+        output shown
+      }
+    }
+    check coins: epsilon = ln 2
+    check coins: delta(0) = 1/3
+    """
+    assert verdicts(check_text(model)) == ["holds", "holds"]
