@@ -308,10 +308,13 @@ class ComposedEvidence:
 
     def worst_gap(self, factor: ExpFactor) -> EventGap | None:
         """Return the event with the largest gap; None where no event has a positive one."""
+
+        def is_within(loss: Loss) -> bool:
+            return exact.excess_sign(loss.p, loss.q, factor.epsilon) <= 0
+
         best: EventGap | None = None
         for side in self._sides:
             losses = side.losses
-            is_within = partial(_is_within, factor)
             n_above = bisect_left(losses.losses, True, key=is_within)
             corner = losses.corners[n_above + (losses.p_only != 0)]
             if corner[0] == 0:
@@ -331,11 +334,6 @@ class ComposedEvidence:
                 verdicts.Phrase.of("the outputs that are possible on one side only"), ()
             )
         return EventText(verdicts.Phrase.of("the outputs with the largest loss"), ())
-
-
-def _is_within(factor: ExpFactor, loss: Loss) -> bool:
-    """Return whether p <= E q."""
-    return exact.excess_sign(loss.p, loss.q, factor.epsilon) <= 0
 
 
 # --- what the rules promise ----------------------------------------------------------------
