@@ -396,14 +396,11 @@ def _where_between(claim: QuantityClaim, low: Events, high: Events) -> tuple[Reg
     if claim.comparison in ("=", "!="):
         sides = [_where_between(replace(claim, comparison=c), low, high) for c in ("<=", ">=")]
         surely, possibly = (joined(and_, both) for both in zip(*sides, strict=True))
-        return (surely, possibly) if claim.comparison == "=" else _swapped(surely, possibly)
+        if claim.comparison == "!=":
+            surely, possibly = complement(possibly), complement(surely)
+        return surely, possibly
     first, last = (high, low) if claim.comparison in ("<=", "<") else (low, high)
     return _where_holds(claim, first), _where_holds(claim, last)
-
-
-def _swapped(surely: Region, possibly: Region) -> tuple[Region, Region]:
-    """Return where the opposite is surely true, and where possibly."""
-    return complement(possibly), complement(surely)
 
 
 def _line_of_tables(setting: Setting, tables: Sequence[PairsTable]) -> Line:
