@@ -387,7 +387,8 @@ def _decided_with_memory(ready: Ready, limits: Limits) -> tuple[Outcome, Ready]:
         else:
             limit = outcome.verdict.limit if isinstance(outcome.verdict, Undecided) else None
             if limit == BEYOND:
-                best = _within_bounds(ready, limits)
+                ready = replace(ready, truths=ready.truths.telling_bounds())
+                best = _decided_on(ready, check.claim, limits), ready
                 window = _closer_window(*best, n_tried)
             elif limit == TOO_FAR and ready.explored.window is not None:
                 window = ready.explored.window.widened()
@@ -399,12 +400,6 @@ def _decided_with_memory(ready: Ready, limits: Limits) -> tuple[Outcome, Ready]:
     if best is None:
         raise LimitReached(TOO_FAR)
     return best
-
-
-def _within_bounds(ready: Ready, limits: Limits) -> tuple[Outcome, Ready]:
-    """Return the outcome by bounds of what depends on how far beyond the window numbers are."""
-    ready = replace(ready, truths=ready.truths.telling_bounds())
-    return _decided_on(ready, ready.check.claim, limits), ready
 
 
 def _closer_window(outcome: Outcome, ready: Ready, n_tried: int) -> Window | None:
