@@ -118,18 +118,13 @@ def joined_outcome(
         verdict = value_of_pieces(whole, WORDS[type(claim.quantity)])
         return replace(outcomes[0], verdict=verdict, vacuity=vacuity, value=None, all_values=whole)
     shows = [each.shown_at is not None and each.shown_at == shown_at for each in known]
-    shown = outcomes[shows.index(True)] if True in shows else _first_violated(outcomes)
+    violated = [each for each in outcomes if isinstance(each.verdict, Violated)]
+    shown = outcomes[shows.index(True)] if True in shows else (violated or outcomes)[0]
     return replace(shown, vacuity=vacuity, value=None, beside=(), all_values=whole)
 
 
 def _is_decided(found: Outcome | LimitReached) -> TypeGuard[Outcome]:
     return isinstance(found, Outcome) and not isinstance(found.verdict, Undecided)
-
-
-def _first_violated(outcomes: Sequence[Outcome]) -> Outcome:
-    """Return the first outcome that is violated, at irrational values; the first one if none is."""
-    violated = [each for each in outcomes if isinstance(each.verdict, Violated)]
-    return (violated or outcomes)[0]
 
 
 def _known(part: Part, outcome: Outcome, for_all: ForAll) -> AllValues:
