@@ -270,7 +270,7 @@ mechanism m {
 }
 compute m at x = 0: P=? [ X P>=2/5 [ X output = true ] ]
 """
-    monkeypatch.setattr("dpcheck.explore.runs.orders.MANY_BOUNDED", 300_000)
+    monkeypatch.setattr("dpcheck.explore.runs.orders.MANY_BOUNDED", 220_000)
     (found,) = check_text(text)["results"]
     low, high = map(float, found["value"]["enclosure"])
     assert low < 1 / 6 < high < low + 1e-3

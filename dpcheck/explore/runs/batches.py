@@ -30,16 +30,28 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
+class Arrived:
+    """Where a number without bounds came to stand, and the column of tail states that changed.
+
+    side [n_rows]: 1 above the window, -1 below, 0 inside.
+    """
+
+    column: str
+    side: IntArray
+
+
+@dataclass(frozen=True, eq=False)
 class Batch:
     """Where rows of deterministic code come from.
 
     source [n_rows] raw state, increasing; weight [n_rows]; drawn [n_rows] the code of the result
-    of `~`, 0 where the batch does not leave a `~`.
+    of `~`, 0 where the batch does not leave a `~`; arrived: where that is, if it has no bounds.
     """
 
     source: IntArray
     weight: WeightArray
     drawn: IntArray
+    arrived: Arrived | None = None
 
     @cached_property
     def every(self) -> IntArray:

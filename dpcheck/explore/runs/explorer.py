@@ -16,12 +16,13 @@ from dpcheck.chain.arrays import differences, marked
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.weights.rows import Rows
 from dpcheck.explore.programs.liveness import END
-from dpcheck.explore.runs.batches import Batch, Part
+from dpcheck.explore.runs.batches import Arrived, Batch, Part
 from dpcheck.explore.runs.endless_memory import FIRST_LOOK, endless_memory
 from dpcheck.explore.runs.program_points import DRAWS, STOPPED
 from dpcheck.explore.runs.raw_graph import RawGraph, RawStates, StatesAtPoint
 from dpcheck.explore.runs.walk import Walk
 from dpcheck.explore.sampling.distributions import Supports
+from dpcheck.explore.tails.tails import state_column
 from dpcheck.explore.values.codes import UNASSIGNED
 from dpcheck.explore.values.evaluate import Frame
 from dpcheck.explore.values.mistakes import MistakesFound
@@ -117,14 +118,15 @@ class Explorer:
         numbers = frame[DRAWS]
         drawn = self.supports.drawn(numbers)
         self.states.scales.append((source, self.supports.denominators(numbers)))
-        value, label = drawn.value, drawn.value
+        value, label, arrived = drawn.value, drawn.value, None
         changed: dict[str, IntArray] = {}
         rows = frame.at(drawn.row)
         if self.tails is not None and index in self.tails.wide.arriving:
-            value, label, changed = self.tails.arrived(
+            value, label, side, changed = self.tails.arrived(
                 index, node.target, drawn.value, rows, self.flow.live[node.next]
             )
-        batch = Batch(source[drawn.row], drawn.numerators, label)
+            arrived = Arrived(state_column(self.tails.wide.arriving[index]), side)
+        batch = Batch(source[drawn.row], drawn.numerators, label, arrived)
         walk = Walk(self.states, self.supports, batch)
         part = Part(rows, batch.every)
         for name, column in changed.items():

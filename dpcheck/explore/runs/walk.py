@@ -174,6 +174,7 @@ class Walk:
         """End at a cut point, with its extra column and what is live there."""
         if len(part.origin):
             part = self._settled(part, self.flow.live_at(point))
+            part = self._mixed(part, self.flow.live_at(point), *extra.values())
             live = {name: part.frame[name] for name in self.flow.live_at(point)}
             states = self.states.reach(cut, extra | live, part, self.batch)
             self.finish(part, states)
@@ -201,6 +202,21 @@ class Walk:
             for name, column in self.tails.settled(part.frame, live).items():
                 part = part.bound(name, column)
         return part
+
+    def _mixed(self, part: Part, live: tuple[str, ...], *extra: IntArray) -> Part:
+        """Return the rows where ways that differ in laws beyond the window alone are one.
+
+        extra: columns [n_rows] that matter beside those that are live. States that are compared
+        draw by draw stay apart: which of them are neighbors hangs on all that they remember.
+        """
+        arrived = self.batch.arrived
+        if arrived is None or arrived.column not in live or self.states.labelled_edges is not None:
+            return part
+        assert self.tails is not None, "a number has arrived"
+        others = [part.frame[name] for name in live if name != arrived.column]
+        alike = [self.batch.source_of(part), arrived.side[part.origin], *extra, *others]
+        states, weight = part.frame[arrived.column], self.batch.weight_of(part)
+        return part.bound(arrived.column, self.tails.mixed(states, alike, weight))
 
     def _valued(self, expr: Expr, part: Part, span: Span) -> tuple[IntArray, Part]:
         """Return an expression's codes, and the rows where it has a value."""
@@ -277,6 +293,7 @@ class Walk:
         frame = part.frame
         if self.tails is not None and index in self.tails.wide.arriving:
             part = self._settled(part, kept)
+            part = self._mixed(part, self.flow.live[index])
             column = state_column(self.tails.wide.arriving[index])
             frame = part.frame.bound(TAIL_STATE, part.frame[column])
         numbers = self._distributions(index, node, kept, frame)

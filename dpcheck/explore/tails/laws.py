@@ -24,6 +24,12 @@ a new number only multiplies the ratios of gaps below it by r < 1, splits ρ int
 above ρr; so σ - ρ is never 0. Different mappings are different laws: exponentials are linearly
 independent.
 
+Ways from one state that lead to states which differ in their laws alone, bases and known gaps being
+equal, are one way, to the *mixture* of these laws by the probabilities of the ways: what is seen
+later depends on its parts in the same shares. Where all ways end beyond the same end of the window
+the shares do not depend on the new number's center, so that mixtures are few: after a number that
+lost to another one it is not known whether it was equal to that.
+
 What a number is moved by, z + x, stands x farther: in the first b of a gap, or next to its end.
 So it has a place among the others where gaps are *resolved*: each is known, or b is at least x.
 Levels have whole numbers as *codes*, by which they are compared as the numbers are, moved ones
@@ -32,12 +38,13 @@ too: a gap that is not known is 2b + 1 long there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import accumulate
 from math import comb
 from typing import Final
 
-from dpcheck.exact import Number, add, divide, multiply, power, sign, subtract
+from dpcheck.exact import Number, Rational, add, divide, multiply, power, sign, subtract
 from dpcheck.exact.exponentials import differences
 from dpcheck.records import dataclass
 
@@ -62,11 +69,22 @@ class Levels:
         """The bases of all gaps, and whether these are known."""
         return tuple((base, self.is_known(gap)) for gap, base in enumerate(self.bases))
 
+    @cached_property
+    def key(self) -> Hashable:
+        """What levels of which the same is known have in common."""
+        law = ((tuple(map(parts, r)), parts(c)) for r, c in self.law.items())
+        return self.bases, frozenset(law)
+
     @property
     def codes(self) -> tuple[int, ...]:
         """The codes of the levels, as steps beyond the window."""
         lengths = (b + 1 if self.is_known(i) else 2 * b + 1 for i, b in enumerate(self.bases))
         return tuple(accumulate(lengths))
+
+
+def parts(n: Number) -> Hashable:
+    """Return what equal numbers have in common; to hash a rational takes far longer."""
+    return (n.p, n.q) if isinstance(n, Rational) else n
 
 
 NO_LEVELS: Final = Levels((), {(): 1})
@@ -229,6 +247,15 @@ def _enter(law: dict[Ratios, Number], ratios: Ratios, coefficient: Number) -> No
     found = add(law.pop(ratios, 0), coefficient)
     if found != 0:
         law[ratios] = found
+
+
+def mixed(every: Sequence[tuple[Levels, Number]]) -> Levels:
+    """Return what is known of levels that are one of some, which know the same gaps, by shares."""
+    law: dict[Ratios, Number] = {}
+    for levels, share in every:
+        for ratios, coefficient in levels.law.items():
+            _enter(law, ratios, multiply(share, coefficient))
+    return Levels(every[0][0].bases, law)
 
 
 def chance(levels: Levels, step: int) -> Number:

@@ -9,16 +9,28 @@ what it is for other integers. A column for each group says which laws hold beyo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cmp_to_key
 from itertools import pairwise
 
 import numpy as np
 
-from dpcheck.chain.arrays import marked
-from dpcheck.chain.chain import BoolArray, IntArray
-from dpcheck.chain.sets import distinct_rows
-from dpcheck.exact import ExpNumber, Number, Rational, ceil, compare, floor, multiply
+from dpcheck.chain.arrays import are_first, marked
+from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
+from dpcheck.chain.sets import distinct_rows, in_order
+from dpcheck.chain.weights.denominators import summed
+from dpcheck.exact import (
+    ExpNumber,
+    Number,
+    Rational,
+    add,
+    ceil,
+    compare,
+    divide,
+    floor,
+    multiply,
+    number,
+)
 from dpcheck.explore.tails import laws
 from dpcheck.explore.tails.wide import Wide
 from dpcheck.explore.values.codes import FALSE, FIRST_FAULT, PLAIN, UNASSIGNED, ValueTable
@@ -240,14 +252,14 @@ class TailStates:
         self.arrivals: list[Arrival] = []
         self._numbers: dict[tuple[object, ...], int] = {}
         self._settled: dict[tuple[int, ...], tuple[int, ...]] = {}
+        self._mixed: dict[tuple[Hashable, ...], tuple[int, ...]] = {}
         self.most_beyond: Number = 0  # the largest probability of a draw to lie beyond
         self.ratios: dict[Span, set[Number]] = {}  # of what is drawn at a place
         self.met = Window()  # what the guards of the last node were: of a draw its centers
         self._number(TailState(Tail(), Tail()))
 
     def _number(self, state: TailState) -> int:
-        ends = state.above.levels, state.below.levels
-        key = tuple((each.bases, frozenset(each.law.items())) for each in ends)
+        key = state.above.levels.key, state.below.levels.key
         found = self._numbers.get(key)
         if found is None:
             found = self._numbers[key] = len(self.states)
@@ -358,6 +370,24 @@ class TailStates:
             found = self._settled[key] = (number, *(moved.get(step, step) for step in steps))
         return found
 
+    def mixed(self, states: Sequence[int], weights: Sequence[Number]) -> tuple[int, ...]:
+        """Return for each of some states the one that stands for it, and for others of them.
+
+        weights: of each, among all that one state may become. They are mixed where they know the
+        same gaps, and the same of the other end.
+        """
+        shares = [divide(weight, weights[0]) for weight in weights]
+        key = (*states, *map(laws.parts, shares))
+        found = self._mixed.get(key)
+        if found is None:
+            known = [
+                (self.states[state], share) for state, share in zip(states, shares, strict=True)
+            ]
+            for is_above in (True, False):
+                known = _mixed_beyond(known, is_above=is_above)
+            found = self._mixed[key] = tuple(self._number(state) for state, _ in known)
+        return found
+
     def text(self, state: int, step: int) -> str:
         """Return what is known of a number so many levels beyond the window: `> 5, ...`."""
         is_above, sign = step > 0, 1 if step > 0 else -1
@@ -436,6 +466,24 @@ class Tails:
                 changed[name] = codes[k] + settled[:, k + 1] - steps[k]
         return changed
 
+    def mixed(self, states: IntArray, alike: Sequence[IntArray], weight: WeightArray) -> IntArray:
+        """Return tail states [n_rows] where those of rows that are alike are mixed by weight."""
+        if not states.any():
+            return states
+        _, way = distinct_rows(alike)
+        first, of_row = distinct_rows([way, states])
+        starts = marked(are_first(way[first]))
+        if len(starts) == len(first):
+            return states
+        _, order = in_order(of_row, len(first))
+        weights = summed(weight[order], marked(are_first(of_row[order])), None)
+        found, ends = states[first], [*starts[1:].tolist(), len(first)]
+        for i, j in zip(starts.tolist(), ends, strict=True):
+            if j > i + 1:
+                shares = [number(each, 1) for each in weights[i:j].tolist()]
+                found[i:j] = self.states.mixed(found[i:j].tolist(), shares)
+        return found[of_row]
+
     def memory(self, columns: Mapping[str, IntArray]) -> list[IntArray]:
         """Return the tail states and levels, [n_rows] each, that states remember; 0 inside."""
         states = [columns[name] for name in self.columns if name in columns]
@@ -480,10 +528,10 @@ class Tails:
 
     def arrived(
         self, node: int, target: str, drawn: IntArray, frame: Frame, live: Sequence[str]
-    ) -> tuple[IntArray, IntArray, dict[str, IntArray]]:
-        """Return the target's codes after a draw, what was drawn, and the columns that change.
+    ) -> tuple[IntArray, IntArray, IntArray, dict[str, IntArray]]:
+        """Return the target's codes after a draw, what was drawn, where, and columns that change.
 
-        All columns are of the shape [n_rows].
+        All columns are of the shape [n_rows]. A number above the window is at 1, one below at -1.
 
         What was drawn is the same for two states if their numbers may be equal from there on: a
         value in the window, or the level it stands on and whether others do.
@@ -507,6 +555,8 @@ class Tails:
         codes[far] = (np.where(steps > 0, self.window.high, self.window.low) + steps)[steps != 0]
         told = np.array([self._result(arrival) for arrival in arrivals], np.int64)[of_row]
         results[far] = told[steps != 0]
+        sides = np.zeros(len(drawn), np.int64)
+        sides[beyond] = np.sign(steps)
         if read:
             changed[column][beyond] = np.array([each.state for each in arrivals], np.int64)[of_row]
         for name in read[1:]:
@@ -516,7 +566,7 @@ class Tails:
             pairs = zip(of_row[first].tolist(), before[first].tolist(), strict=True)
             after = np.array([arrivals[k].moved.get(step, step) for k, step in pairs], np.int64)
             changed[name][beyond] = here + after[which] - before
-        return codes, results, changed
+        return codes, results, sides, changed
 
     def _result(self, arrival: Arrival) -> int:
         """Return the code of what is drawn by an arrival beyond the window; 0 of none."""
@@ -526,6 +576,40 @@ class Tails:
         end = self.window.high if is_above else self.window.low
         known = self.states.states[arrival.state].beyond(is_above=is_above).levels.known
         return self.table.code(Beyond(is_above, end, level, arrival.is_shared, gaps=known))
+
+
+def _mixed_beyond(
+    known: Sequence[tuple[TailState, Number]], *, is_above: bool
+) -> list[tuple[TailState, Number]]:
+    """Return states with their weights where those that differ beyond one end alone are one.
+
+    Its weight is the sum of theirs.
+    """
+    alike: dict[object, dict[object, tuple[Tail, Number]]] = {}
+    keys = []
+    for state, weight in known:
+        tail, other = state.beyond(is_above=is_above), state.beyond(is_above=not is_above)
+        keys.append((tail.levels.known, other.levels.key))
+        alike.setdefault(keys[-1], {})[tail.levels.key] = tail, weight
+    found = {key: _mixed_tails([*tails.values()]) for key, tails in alike.items()}
+    result = []
+    for key, (state, _) in zip(keys, known, strict=True):
+        tail, weight = found[key]
+        ends = (tail, state.below) if is_above else (state.above, tail)
+        result.append((TailState(*ends), weight))
+    return result
+
+
+def _mixed_tails(every: Sequence[tuple[Tail, Number]]) -> tuple[Tail, Number]:
+    """Return a tail that is one of some with these weights, and their sum."""
+    if len(every) == 1:
+        return every[0]
+    total: Number = 0
+    for _, weight in every:
+        total = add(total, weight)
+    levels = laws.mixed([(tail.levels, divide(weight, total)) for tail, weight in every])
+    seen = zip(*(tail.seen for tail, _ in every), strict=True)
+    return Tail(levels, tuple(one[0] if len({*one}) == 1 else None for one in seen)), total
 
 
 def _moved(before: Iterable[int], after: Iterable[int], sign: int) -> dict[int, int]:
