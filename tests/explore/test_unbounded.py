@@ -1915,7 +1915,6 @@ check m: dp(ln 9)
         "a := (y, 1)  a := (a[2], a[1])  output a[1]",
         "a := (y, 1)  output a = (0, 1)",
         "a := (y, 1)  output {a, (0, 1)}",
-        "a := (y, 1)  (b, c) := a  output b",
         "a := (y, 1)  output 2 * a[1]",
         "a := (y, (z, 1))  output a[2][1] mod 2",
         "output (max(y, z), min(y, z))",
