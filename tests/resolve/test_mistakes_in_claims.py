@@ -122,3 +122,40 @@ def test_what_a_claim_is_asked_again_with_hears_of_no_other_claim():
     (answer,) = report["results"]
     assert answer["verdict"] == "violated"
     assert answer["counterexample"]
+
+
+ARRAYS = """
+mechanism bits {
+  input x[0..2] in 0..1
+  adjacent hamming(x, x') <= 1
+  for i in 0..1 {
+    query c in {low, high} fixed
+    y ~ bernoulli(if c = low then (1 + x[i])/4 else (1 + x[i])/8)
+    output y
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "check bits at forall(i in 0..2 : i = 2 | x[i] <= x[i + 1]): dp(ln 9)",
+        "check bits at forall(i in 0..2 : i < 2 => x[i] <= x[i + 1]): dp(ln 9)",
+        "check bits at forall(i in 0..2 : if i < 2 then x[i] <= x[i + 1] else true): dp(ln 9)",
+        "check bits: forall(i in 0..2 : i = 2 | P>=(1/(2 - i) - 1/2) [ X !stopped ])",
+        "check bits: exists(i in 0..2 : !(i = 0) & D{ln(3 * i)} [ X output = true ])",
+        "check bits: P>=1 [ X forall(i in 0..2 : i = 0 | F<=(i - 1) true & 1/i > 0) ]",
+        "check cells: forall(i in 0..2 : i = 2 | P>=0 [ X cell[i + 1] ])",
+    ],
+)
+def test_after_an_operand_that_decides_no_other_is_evaluated(claim):
+    cells = "chain cells { state cell[i in 0..2]  cell[0] -> 1: cell[1]  init cell[0] }\n"
+    assert check_text(f"{ARRAYS}{cells}{claim}")["ok"]
+
+
+def test_where_no_value_is_needed_all_other_mistakes_are():
+    parts = "true | 1/0 > 2 & nobody = 1 | P>=nowhere [ X output = oops ] | x + 1 = 2 | dp(1)"
+    report = check_text(f"{ARRAYS}check bits: forall(i in 0..2 : {parts})")
+    assert [error["code"] for error in report["errors"]] == [*["DP301"] * 3, "DP401", "DP602"]
+    assert not report["results"]

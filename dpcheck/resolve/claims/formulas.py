@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final, assert_never
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeVar, assert_never
 
 from dpcheck import exact
 from dpcheck.diagnostics import claims
 from dpcheck.diagnostics.names import UnknownState
 from dpcheck.diagnostics.params import ParamAsValue
+from dpcheck.diagnostics.runs import RunMistake
 from dpcheck.logic import formulas as f
 from dpcheck.logic.quantities import PATH_PROBABILITY, QUANTITIES
 from dpcheck.model import surface, trees
@@ -32,6 +33,18 @@ from dpcheck.source import Span
 MAX_EXPANDED: Final = 20_000
 """A `forall` in a formula has at most this many instances."""
 
+_ALL: Final = ("&", "forall")
+"""What is true if all of its operands are; of the other operators, one is enough."""
+
+_OF_VALUES: Final = (
+    RunMistake,
+    claims.NotABudget,
+    claims.BoundOutsideUnit,
+    claims.BadStepBound,
+    claims.EmptyInterval,
+)
+"""Mistakes that only a part has whose value is asked for."""
+
 
 @dataclass(eq=False)
 class Collected:
@@ -42,6 +55,14 @@ class Collected:
     needs_later_neighbors: bool = False
     is_nested: bool = False
     n_expanded: int = 0
+
+    def add(self, other: Collected) -> None:
+        """Need what the other needs, too; it began with the instances that were counted here."""
+        self.atoms.update(other.atoms)
+        self.kept_inputs.update(other.kept_inputs)
+        self.needs_later_neighbors |= other.needs_later_neighbors
+        self.is_nested |= other.is_nested
+        self.n_expanded = other.n_expanded
 
     def keep_choices(self, target: Target) -> None:
         """Let states remember the choices that the claim names: P and D range over all others."""
@@ -92,16 +113,14 @@ def state_formula(tree: surface.Expression, reader: Reader) -> f.StateFormula | 
             argument = state_formula(operand, reader)
             return None if argument is None else f.Not(argument, span)
         case surface.Junction(operator=operator, operands=operands, span=span):
-            known = _states(operands, [reader])
+            known = _states(operands, [reader], operator)
             return None if known is None else _junction(operator, known, span)
         case surface.Implication() | surface.Conditional():
             return state_formula(_as_junction(tree), reader)
-        case surface.Binder(kind="forall" | "exists") if _expands(tree, reader):
+        case surface.Binder(kind="forall" | "exists" as kind) if _expands(tree, reader):
             readers = _instances(tree, reader)
-            known = _states((tree.body,), readers or ())
-            return (
-                None if readers is None or known is None else _junction(tree.kind, known, tree.span)
-            )
+            known = _states((tree.body,), readers or (), kind)
+            return None if readers is None or known is None else _junction(kind, known, tree.span)
         case surface.ProbabilityIs() | surface.ProbabilityIn():
             return _probability(tree, reader)
         case surface.Private():
@@ -119,15 +138,87 @@ def state_formula(tree: surface.Expression, reader: Reader) -> f.StateFormula | 
 
 
 def _states(
-    trees: Sequence[surface.Expression], readers: Sequence[Reader]
+    trees: Sequence[surface.Expression], readers: Sequence[Reader], operator: str
 ) -> tuple[f.StateFormula, ...] | None:
-    return sound([state_formula(tree, inner) for inner in readers for tree in trees])
+    return _operands(state_formula, trees, readers, operator)
 
 
 def _paths(
-    trees: Sequence[surface.Expression], readers: Sequence[Reader]
+    trees: Sequence[surface.Expression], readers: Sequence[Reader], operator: str
 ) -> tuple[f.PathFormula, ...] | None:
-    return sound([path_formula(tree, inner) for inner in readers for tree in trees])
+    return _operands(path_formula, trees, readers, operator)
+
+
+Formula = TypeVar("Formula")
+
+
+def _operands(
+    read: Callable[[surface.Expression, Reader], Formula | None],
+    trees: Sequence[surface.Expression],
+    readers: Sequence[Reader],
+    operator: str,
+) -> tuple[Formula, ...] | None:
+    """Return the operands that are needed, from left to right; one may decide alone.
+
+    What follows such a one need have no value, as in `k = 1 | 1/(k - 1) > 2` with k = 1.
+    """
+    found: list[Formula | None] = []
+    is_decided = False
+    for inner in readers:
+        for tree in trees:
+            if is_decided:
+                found += _unneeded(read, tree, inner)
+                continue
+            operand = read(tree, inner)
+            found.append(operand)
+            is_decided = operand is not None and _truth_of(operand) is (operator not in _ALL)
+    return sound(found)
+
+
+def _unneeded(
+    read: Callable[[surface.Expression, Reader], Formula | None],
+    tree: surface.Expression,
+    reader: Reader,
+) -> list[Formula | None]:
+    """Return an operand whose truth does not matter; none where numbers in it have no meaning.
+
+    Of its mistakes the others are reported. It is read once, for it may nest deeply.
+    """
+    session, seen = reader.scope.session, reader.collected
+    aside, collected = replace(session, found={}, asked=[]), Collected(n_expanded=seen.n_expanded)
+    scope = replace(reader.scope, session=aside)
+    operand = read(tree, replace(reader, scope=scope, collected=collected))
+    session.pairs_of_letters = aside.pairs_of_letters
+    kept = [mistake for mistake in aside.found.values() if not isinstance(mistake, _OF_VALUES)]
+    for mistake in kept:
+        session.report(mistake)
+    if len(kept) < len(aside.found):
+        return [None] if kept else []
+    session.asked += aside.asked
+    seen.add(collected)
+    return [operand]
+
+
+def _truth_of(formula: object) -> bool | None:
+    """Return the truth value of a formula that constants alone decide."""
+    match formula:
+        case f.Truth(value=value):
+            return value
+        case f.Holds(state=state):
+            return _truth_of(state)
+        case f.Not(argument=argument) | f.PathNot(argument=argument):
+            opposite = _truth_of(argument)
+            return None if opposite is None else not opposite
+        case f.And(arguments=parts) | f.PathAnd(arguments=parts):
+            is_any = False
+        case f.Or(arguments=parts) | f.PathOr(arguments=parts):
+            is_any = True
+        case _:
+            return None
+    values = {_truth_of(part) for part in parts}
+    if is_any in values:
+        return is_any
+    return None if None in values else not is_any
 
 
 def _as_junction(tree: surface.Implication | surface.Conditional) -> surface.Junction:
@@ -142,26 +233,23 @@ def _as_junction(tree: surface.Implication | surface.Conditional) -> surface.Jun
     return surface.Junction("|", (first, second), span=span)
 
 
-_CONJUNCTIONS: Final = ("&", "forall")
-
-
 def _junction(operator: str, known: tuple[f.StateFormula, ...], span: Span) -> f.StateFormula:
     """Return a conjunction or disjunction; of nothing, it is a truth value."""
     match known:
         case ():
-            return f.Truth(operator in _CONJUNCTIONS, span)
+            return f.Truth(operator in _ALL, span)
         case (single,):
             return single
-    return f.And(known, span) if operator in _CONJUNCTIONS else f.Or(known, span)
+    return f.And(known, span) if operator in _ALL else f.Or(known, span)
 
 
 def _path_junction(operator: str, known: tuple[f.PathFormula, ...], span: Span) -> f.PathFormula:
     match known:
         case ():
-            return f.Holds(f.Truth(operator in _CONJUNCTIONS, span), span)
+            return f.Holds(f.Truth(operator in _ALL, span), span)
         case (single,):
             return single
-    return f.PathAnd(known, span) if operator in _CONJUNCTIONS else f.PathOr(known, span)
+    return f.PathAnd(known, span) if operator in _ALL else f.PathOr(known, span)
 
 
 def _expands(tree: surface.Binder, reader: Reader) -> bool:
@@ -357,13 +445,13 @@ def path_formula(tree: surface.Expression, reader: Reader) -> f.PathFormula | No
             argument = path_formula(operand, reader)
             return None if argument is None else f.PathNot(argument, span)
         case surface.Junction(operator=operator, operands=operands, span=span):
-            known = _paths(operands, [reader])
+            known = _paths(operands, [reader], operator)
             return None if known is None else _path_junction(operator, known, span)
         case surface.Implication() | surface.Conditional():
             return path_formula(_as_junction(tree), reader)
         case surface.Binder(kind=kind, body=body, span=span):
             readers = _instances(tree, reader)
-            known = _paths((body,), readers or ())
+            known = _paths((body,), readers or (), kind)
             return None if readers is None or known is None else _path_junction(kind, known, span)
     state = state_formula(tree, reader)
     return None if state is None else f.Holds(state, state.span)
@@ -388,7 +476,7 @@ def _temporal(
     operands = (
         (tree.operand,) if isinstance(tree, surface.TemporalPrefix) else (tree.left, tree.right)
     )
-    known = _paths(operands, [reader])
+    known: tuple[f.PathFormula, ...] | None = sound([path_formula(o, reader) for o in operands])
     bound = None if tree.bound is None else _steps(tree.bound, reader.scope)
     if known is None or (bound is None and tree.bound is not None):
         return None
