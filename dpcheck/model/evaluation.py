@@ -692,10 +692,18 @@ def _index(base: Value, index: Value) -> Value:
             raise _wrong("`[ ]`", "an array or a tuple", base)
     i = _integer(index, "[ ]")
     if not lo <= i < lo + len(items):
-        bounds = f"{value_text(lo)}..{value_text(lo + len(items) - 1)}"
-        title = f"index {value_text(i)} is outside {bounds}, the indices of this {what}"
-        raise Fault("index out of range", title, (base, index))
+        raise Fault("index out of range", outside_text(i, lo, len(items), what), (base, index))
     return items[i - lo]
+
+
+def outside_text(index: int, lo: int, n_items: int, what: str = "array") -> str:
+    """Say that an index is none of an array's or a tuple's.
+
+    >>> outside_text(4, 1, 3)
+    'index 4 is outside 1..3, the indices of this array'
+    """
+    bounds = f"{value_text(lo)}..{value_text(lo + n_items - 1)}"
+    return f"index {value_text(index)} is outside {bounds}, the indices of this {what}"
 
 
 def _element(domain: Value, position: Value) -> Value:

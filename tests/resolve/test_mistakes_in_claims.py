@@ -140,6 +140,26 @@ mechanism bits {
 @pytest.mark.parametrize(
     "claim",
     [
+        "check bits at x[3] = 1: dp(ln 3)",
+        "check bits at c[3] = low: dp(ln 3)",
+        "check bits: P<=0 [ X x[3] = 1 ]",
+        "check bits: P>=1 [ X !(x[-1] = 1) ]",
+        "check bits: P>=1 [ X forall(i in 1..3 : x[i] >= 0) ]",
+        "check bits: E>=0 [ x[3] ]",
+        "check bits: accuracy(x[3], 1/2) <= 1",
+    ],
+)
+def test_an_index_that_no_value_of_an_input_has_is_a_mistake(claim):
+    """An atom without its cell would be false, and its negation would hold, whatever is asked."""
+    report = check_text(f"{ARRAYS}{claim}\ncheck bits: dp(ln 9)")
+    assert [(error["code"], error["line"]) for error in report["errors"]] == [("DP501", 11)]
+    assert [answer["ok"] for answer in report["results"]] == [True]
+    assert claims_left(f"{ARRAYS}check bits at x[2] = 1 & c[2] = low: dp(ln 3)")
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
         "check bits at forall(i in 0..2 : i = 2 | x[i] <= x[i + 1]): dp(ln 9)",
         "check bits at forall(i in 0..2 : i < 2 => x[i] <= x[i + 1]): dp(ln 9)",
         "check bits at forall(i in 0..2 : if i < 2 then x[i] <= x[i + 1] else true): dp(ln 9)",

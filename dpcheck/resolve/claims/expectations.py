@@ -11,7 +11,11 @@ from dpcheck.model.atoms import AtEnd
 from dpcheck.model.expressions import Apply, Const, Expr, Var, reads
 from dpcheck.model.program import ExplicitChain
 from dpcheck.model.surface_text import written_text
-from dpcheck.resolve.claims.formulas import Reader, filled_in_texts
+from dpcheck.resolve.claims.formulas import (
+    Reader,
+    filled_in_texts,
+    report_cells_that_are_none,
+)
 from dpcheck.resolve.claims.quantities import LAST_OUTPUT, integer_argument
 from dpcheck.resolve.expressions.expressions import expression, has_hole
 from dpcheck.resolve.names.scopes import Binding, Held
@@ -41,6 +45,7 @@ def expectation(tree: surface.Expression, span: Span, reader: Reader) -> Expecta
     if NUMBER_OF_OUTPUTS not in {*scope.known_names(), *scope.file.visible}:
         bound[NUMBER_OF_OUTPUTS] = Held(Var(NUMBER_OF_OUTPUTS, span), "output", span)
     value = expression(trees.replaced(tree, _named(names)), scope.bound_all(bound))
+    report_cells_that_are_none(value, reader)
     if has_hole(value):
         return None
     free = dict.fromkeys(reads(value))

@@ -9,14 +9,14 @@ from dpcheck import exact
 from dpcheck.diagnostics import claims
 from dpcheck.diagnostics.names import UnknownState
 from dpcheck.diagnostics.params import ParamAsValue
-from dpcheck.diagnostics.runs import RunMistake
+from dpcheck.diagnostics.runs import IndexOutOfRange, RunMistake
 from dpcheck.logic import formulas as f
 from dpcheck.logic.quantities import PATH_PROBABILITY, QUANTITIES
 from dpcheck.model import surface, trees
 from dpcheck.model.atoms import AtomMeaning, Condition, Label, Sink
-from dpcheck.model.evaluation import described
-from dpcheck.model.expressions import Apply, Const, Expr, Var, reads
-from dpcheck.model.fixed_queries import named_cells
+from dpcheck.model.evaluation import described, outside_text
+from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Var, reads
+from dpcheck.model.fixed_queries import named_cells, open_cells
 from dpcheck.model.program import ExplicitChain, Mechanism, Target
 from dpcheck.model.surface_text import free_names, written_text
 from dpcheck.model.values import Number, SetValue, Symbol, Value, value_text
@@ -604,6 +604,7 @@ def _condition(
         return _truth(expr, tree, reader)
     errors = reader.scope.session.n_errors
     KindChecker(reader.scope, _input_kinds(mechanism)).needs(expr, BOOLEAN)
+    report_cells_that_are_none(expr, reader)
     if reader.scope.session.n_errors > errors:
         return None
     inputs = tuple(name for name in free if name != "output")
@@ -618,6 +619,25 @@ def _input_kinds(mechanism: Mechanism) -> dict[str, Kinds]:
         items = of_value(given.domain).items
         kinds.update(dict.fromkeys(given.cells, Kinds(items)))
     return kinds
+
+
+def report_cells_that_are_none(expr: Expr, reader: Reader) -> None:
+    """Report each known index that is none of an input's: no value of the input has such a cell.
+
+    Of choices in a loop nobody knows the number before runs are followed (DP643).
+    """
+    for node in trees.descendants(expr):
+        match node:
+            case Apply(op="index", args=(ArrayVar(lo=lo, cells=cells), Const(value=int(i)))):
+                if lo <= i < lo + len(cells) or cells in _open_choices(reader.target):
+                    continue
+                mistake = IndexOutOfRange(node.span, (), outside_text(i, lo, len(cells)))
+                reader.scope.report(mistake)
+
+
+def _open_choices(target: Target) -> tuple[tuple[str, ...], ...]:
+    """Return the cells of each array of choices whose number is not known."""
+    return tuple(open_cells(target).values()) if isinstance(target, Mechanism) else ()
 
 
 def _symbol_text(symbol: Symbol, tree: surface.Expression, reader: Reader) -> str:

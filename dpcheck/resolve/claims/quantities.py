@@ -16,7 +16,13 @@ from dpcheck.model.expressions import Apply, reads
 from dpcheck.model.program import Mechanism
 from dpcheck.model.surface_text import written_text
 from dpcheck.model.values import value_text
-from dpcheck.resolve.claims.formulas import Reader, budget, filled_in_texts, probability
+from dpcheck.resolve.claims.formulas import (
+    Reader,
+    budget,
+    filled_in_texts,
+    probability,
+    report_cells_that_are_none,
+)
 from dpcheck.resolve.expressions.expressions import constant, expression, has_hole
 from dpcheck.source import Span
 
@@ -163,6 +169,7 @@ def _is_output(tree: surface.Expression) -> bool:
 def _distance(shown: surface.Expression, goal: surface.Expression, reader: Reader) -> str | None:
     """Return the key of a new measure: how far an output, or each component, is from a value."""
     output, value = expression(shown, reader.scope), expression(goal, reader.scope)
+    report_cells_that_are_none(value, reader)
     if has_hole(output) or has_hole(value):
         return None
     difference = Apply("-", (output, value), goal.span)
