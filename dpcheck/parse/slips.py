@@ -783,6 +783,7 @@ _PLAIN = r"((?:[^():\n]|\([^():\n]*\))+)"
 _TYPE = f"(?:{'|'.join(sorted(TYPES))})"
 _DRAWN = f"(?:{'|'.join(sorted(DRAWN))})"
 _CLAIM = f"(?:{'|'.join(sorted(CLAIM_WORDS))})"
+_QUANTITY = f"({'|'.join(sorted(QUANTITIES))})"
 _PROBABILITY = (
     (r"P(?:max|min|rob|r)(?= *[<>=])", "P"),
     (rf"P_\{{{_INNER}\}}", r"P\1"),
@@ -811,6 +812,8 @@ _STATES = tuple(
     for n in range(9, 1, -1)
 )
 _NOT_IN = ((r"([\w']+(?:\[\w+\])?) not in (\{[^{}]*\}|[\w.+-]+)", r"!(\1 in \2)"),)
+_RANGE = r"(-?\w+\.\.-?\w+)"
+_PAIRS = ((rf"(?<!-){_RANGE} *\* *{_RANGE}", r"(\1) * (\2)"),)
 _QUESTION = r"(\w+ [^:;#\n]+?) *: *([^:;#\n]*[\w)\]}])"
 _PART = r"for +(?:all +)?(\w+) +in"
 _INTERVAL = r"([(\[][^:;#{}\n]+,[^:;#{}\n]+[)\]])"
@@ -832,10 +835,12 @@ PATTERNS = {
         (rf"{_TYPE} +([^\W\d]\w*)", r"\1"),
         (rf"(?<!state )(\w+) *: *{_TYPE}\b", r"\1"),
         *((rf"(?<=\) ){word}\b(?= *[-\w(\[])", meant) for word, meant in POLICY_WORDS.items()),
+        (rf"{_QUANTITY} *\{{{_INNER}\}}", r"\1(\2)"),
         (rf"D_ *\{{{_INNER}\}} *[\[(]{_INNER}[\])]", r"D{\1} [\2]"),
         *_PROBABILITY,
         *_STATES,
         *_NOT_IN,
+        *_PAIRS,
     ),
     "PRIMED": _NOT_IN,
     "OUTPUT": (*_CHOICES, *_NOT_IN),
@@ -857,6 +862,7 @@ PATTERNS = {
     ),
     "CONST": ((r"const +(\w+) +(\d\S*)", r"const \1 = \2"),),
     "NUMBER": (
+        *_PAIRS,
         (r"(\d+(?:\.\d+)?) ?%(?! *[\w(\"{])", r"\1/100"),
         (r"(?<![({\[,])(?<![({\[,] )(\d{1,3}),(\d{3})(?:,(\d{3}))?(?!,?\d)", r"\1\2\3"),
     ),
@@ -919,6 +925,7 @@ PATTERNS_OF_STATEMENTS = {
 _NORM = r"(?:\|\||‖)([^|‖\n]+?) *- *([^|‖\n]+?)(?:\|\||‖)"
 PATTERNS_OF_OPERANDS = {
     "DOT": ((r"\.(\d+)", r"0.\1"),),
+    "MINUS": _PAIRS,
     "NE": ((r"<>(?= *[\w(!])", "F"),),
     "OPEN_BRACKET": ((r"\[\](?= *[\w(!])", "G"),),
     "OR": (
@@ -965,7 +972,7 @@ _RULES: dict[str, tuple[Rule, ...]] = {
     "LN": (_product,),
     "OPEN": (_product, _as_elsewhere),
     **dict.fromkeys(("P", "E"), (_bound, _bound_behind, _as_elsewhere)),
-    "MINUS": (_dash_comment,),
+    "MINUS": (_dash_comment, _as_elsewhere),
     "TILDE": (_as_elsewhere, _states_of_mechanism, _bare_neighbors),
     "MOD": (_dash_comment,),
     "OPEN_BRACKET": (_as_elsewhere, _brackets),
