@@ -282,7 +282,12 @@ class Builder:
         domain: s.Expression | None,
         value: s.Expression | None,
     ) -> s.Var:
-        """`var name[range] in domain := value`."""
+        """`var name[range] in domain := value`; `in 0..9 = 0` is a slip, for no set is compared."""
+        match domain:
+            case s.Comparison(operands=(within, first), operators=("=",)) if value is None:
+                at = span.source.text.index("=", within.span.end)
+                self._report(syntax.WrongEqualsSign(Span(span.source, at, at + 1), "="))
+                domain, value = within, first
         return s.Var(self._identifier(name), self._range(name, indices), domain, value, span=span)
 
     def break_loop(self, span: Span, _: Token) -> s.Break:

@@ -41,6 +41,16 @@ def test_equals_sign_for_assignment_is_explained_and_repaired():
     assert len(parse_model(SourceText("a", text)).model.items) == 1
 
 
+def test_equals_sign_after_the_set_of_a_variable_is_no_comparison():
+    found = mistakes_in(
+        "mechanism m { adjacent all\n var c in 0..9 = 0\n var d in (0..9) = c\n stop }"
+    )
+    assert [(line, column, code) for line, column, code, _ in found] == [
+        (2, 16, "DP104"),
+        (3, 18, "DP104"),
+    ]
+
+
 def test_several_mistakes_of_one_mechanism_are_reported_at_once():
     text = """mechanism m {
   input x = 0..5
