@@ -404,15 +404,16 @@ class Builder:
         self, span: Span, left: s.Expression, operator: Token, right: s.Expression
     ) -> s.Arithmetic:
         """`left / right`; `ln a/b` is right but rarely meant."""
+        above = left.operand if isinstance(left, s.Negative) else left
         if (
-            isinstance(left, s.Logarithm)
+            isinstance(above, s.Logarithm)
             and left.span.start == span.start
-            and left.operand.span.end == left.span.end
+            and above.operand.span.end == left.span.end
         ):
-            source = span.source.text
-            below = one_line(source[operator.end : span.end]).strip()
+            below = one_line(span.source.text[operator.end : span.end]).strip()
+            sign = one_line(span.source.text[span.start : above.span.start])
             read = f"({one_line(left.span.text)})/{below}"
-            other = f"ln({one_line(left.operand.span.text)}/{below})"
+            other = f"{sign}ln({one_line(above.operand.span.text)}/{below})"
             self._report(syntax.LogarithmOfQuotient(span, one_line(span.text), read, other))
         return self.arithmetic(span, left, operator, right)
 

@@ -188,3 +188,18 @@ def test_a_range_without_its_end_is_not_taken_for_the_head_of_a_block():
     )
     (found,) = parse_model(SourceText("a.dpm", text)).mistakes
     assert "give the range its end, as in `1..n`" in found.help
+
+
+@pytest.mark.parametrize(
+    ("written", "titles"),
+    [
+        ("ln 1/8", ["`ln 1/8` means (ln 1)/8"]),
+        ("-ln 1/8", ["`-ln 1/8` means (-ln 1)/8"]),
+        ("1 - ln 1/8", ["`ln 1/8` means (ln 1)/8"]),
+        ("-(ln 1)/8", []),
+        ("-(ln 1/8)", ["`ln 1/8` means (ln 1)/8"]),
+    ],
+)
+def test_the_logarithm_of_a_quotient_is_asked_about(written, titles):
+    parsed = parse_model(SourceText("a", f"const a = {written}"))
+    assert [mistake.title for mistake in parsed.mistakes] == titles
