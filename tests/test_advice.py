@@ -66,3 +66,26 @@ def test_noise_of_other_tools_is_advised_as_the_literature_has_it(tmp_path, monk
     [noise] = re.findall("`(.*)`", mistake.help)
     noise = noise.replace("center", "x").replace("1/b", "1/2")
     assert verdicts(check_text(f"{head} {noise} output y }} check m: epsilon = 1/2")) == ["holds"]
+
+
+@pytest.mark.parametrize(
+    ("weights", "wanted"),
+    [
+        ("{a: x/3, b: 1/3}", "{a: x/3, b: 1 - x/3}"),
+        ("{a: (1 + x)/8, b: (2 + x)/8}", "{a: (1 + x)/8, b: 1 - (1 + x)/8}"),
+        (
+            "{a: if x = 1 then 1/2 else 1/4, b: 1/8, c: 1/2}",
+            "{a: if x = 1 then 1/2 else 1/4, b: 1/8, c: 1 - (if x = 1 then 1/2 else 1/4) - 1/8}",
+        ),
+        ("{a: 1/3, b: 1/3}", "{a: 1/3, b: 2/3}"),
+    ],
+)
+def test_the_weight_that_is_advised_makes_the_sum_1_on_every_run(weights, wanted):
+    """It was the number that is right on the run that is shown, and wrong on others."""
+    model = (
+        "mechanism m {{ input x in 0..3 adjacent all y ~ {} output y }} check m: P=1 [ F stopped ]"
+    )
+    [error] = check_text(model.format(weights))["errors"]
+    new, old = re.findall("`([^`]*)`", error["help"])
+    assert weights[::-1].replace(old[::-1], new[::-1], 1)[::-1] == wanted
+    assert verdicts(check_text(model.format(wanted))) == ["holds"]

@@ -7,11 +7,13 @@ language writes them.
 
 from __future__ import annotations
 
+import re
 from typing import Self
 
 from dpcheck.diagnostics.mistakes import MAX_TEXT, Label, Mistake, shortened
 from dpcheck.exact import Number, add, compare, exact_text, subtract
 from dpcheck.model.distributions import DISTRIBUTIONS
+from dpcheck.model.surface_text import one_line
 from dpcheck.records import replace
 from dpcheck.source import Span
 
@@ -72,14 +74,28 @@ class _WrongSum(RunMistake):
 
     @property
     def help(self) -> str | None:
-        """The last weight that can absorb the difference alone, if one can."""
-        for place, weight in reversed(self.branches):
+        """The last weight that can absorb the difference alone, if one can.
+
+        What is right on one run need not be on another, so there it is 1 minus the other weights.
+        """
+        for i, (place, weight) in reversed([*enumerate(self.branches)]):
             needed = add(weight, subtract(1, self.total))
             if compare(needed, 0) >= 0 and compare(needed, 1) <= 0:
-                text = exact_text(needed)
-                shown = f"`{text}` in place of `{place.text}` makes the sum 1"
+                others = [other for other, _ in (*self.branches[:i], *self.branches[i + 1 :])]
+                text = _one_minus(others) if self.run else exact_text(needed)
+                shown = f"`{text}` in place of `{one_line(place.text)}` makes the sum 1"
                 return shown if len(text) <= MAX_TEXT else super().help
         return super().help
+
+
+def _one_minus(places: list[Span]) -> str:
+    """Return 1 minus the expressions that stand at these places."""
+    terms = ["1"]
+    for place in places:
+        text = one_line(place.text)
+        outside = re.sub(r"\([^()]*\)", "", text)
+        terms.append(f"({text})" if re.search(r"[-+]|\bif\b", outside) else text)
+    return " - ".join(terms)
 
 
 class WeightsDoNotSumToOne(_WrongSum, code="DP202"):
