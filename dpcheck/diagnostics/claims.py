@@ -30,12 +30,12 @@ Right: check m: D{ln 2} [ F top ]
 
 
 class QuantityInFormula(Mistake, code="DP602"):
-    """A quantity inside a formula, or combined with something."""
+    """A quantity inside a formula, or combined with something; `pairs` compare two sides each."""
 
     quantity: str
+    pairs: tuple[str, ...] = ()
 
     title_text = "`{self.quantity}` cannot be part of a larger formula"
-    help_text = "make it a claim of its own; `refute` claims its opposite"
     explanation = """\
 `dp(...)`, `epsilon`, `delta(...)` and `P=? [...]` are about the whole mechanism. One of them alone,
 compared with a bound where it is a quantity, is a claim; they are not combined with others.
@@ -44,6 +44,12 @@ Wrong: check m: epsilon <= ln 3 & delta(0) <= 1/2
 Right: check m: epsilon <= ln 3
        check m: delta(0) <= 1/2
 """
+
+    @property
+    def help(self) -> str:
+        if self.pairs:
+            return f"write a claim for each comparison: {' and '.join(self.pairs)}"
+        return "make it a claim of its own; `refute` claims its opposite"
 
 
 class NothingToCompute(Mistake, code="DP603"):

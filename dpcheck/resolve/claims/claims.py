@@ -16,7 +16,7 @@ from dpcheck.model.atoms import Label
 from dpcheck.model.distributions import DISTRIBUTIONS
 from dpcheck.model.evaluation import described
 from dpcheck.model.program import ExplicitChain
-from dpcheck.model.surface_text import written_text
+from dpcheck.model.surface_text import one_line, written_text
 from dpcheck.resolve.chains import known_member
 from dpcheck.resolve.claims.elsewhere import by_position, elsewhere
 from dpcheck.resolve.claims.formulas import (
@@ -252,7 +252,12 @@ def _comparison(
     assert word is not None, "some side is a quantity"
     operator = tree.operators[0]
     if len(tree.operands) != 2 or word.value == "truth" or operator == "in":
-        reader.scope.report(mistakes.QuantityInFormula(tree.operands[position].span, word.word))
+        place, texts = tree.operands[position].span, [one_line(o.span.text) for o in tree.operands]
+        sides = zip(texts, tree.operators, texts[1:], strict=False)
+        pairs = tuple(f"`{left} {sign} {right}`" for left, sign, right in sides)
+        is_chain = len(tree.operands) > 2 and word.value != "truth"
+        mistake = mistakes.QuantityInFormula(place, word.word, pairs if is_chain else ())
+        reader.scope.report(mistake)
         return None
     other_word = words[1 - position]
     if other_word is not None and not _is_declared(other_word.word, reader):
