@@ -918,6 +918,7 @@ PATTERNS_OF_STATEMENTS = {
         ),
         (rf"if +{_CONDITION} +(?:then +)?{_STATEMENT} *{_END}", r"if \1 { \2 }"),
     ),
+    "IMPORT": ((rf"import +(?!std\b)(\w+){_LINE_END}", r'import "\1.dpm"'),),
     "FORALL": ((r"forall(?= +\w+ +in\b)", "for"),),
 }
 """The same where a statement or an item may begin."""
@@ -981,7 +982,8 @@ _RULES: dict[str, tuple[Rule, ...]] = {
     "ADJACENT": (_empty_adjacent,),
     "OUTPUT": (_as_elsewhere, _output),
     **dict.fromkeys(QUESTION_WORDS, (_inner_item, _as_elsewhere, _question)),
-    **dict.fromkeys(("FUN", "DIST", "IMPORT"), (_inner_item,)),
+    **dict.fromkeys(("FUN", "DIST"), (_inner_item,)),
+    "IMPORT": (_inner_item, _as_elsewhere),
     "CONST": (_inner_item, _as_elsewhere),
 }
 """The rules by the type of the token at which each looks; at others are the patterns alone."""

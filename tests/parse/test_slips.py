@@ -100,6 +100,8 @@ AT_TOP_LEVEL = {
     "check: dp(1)": "check m: dp(1)",
     "assert m: dp(1)": "check m: dp(1)",
     "check m: D_{ln 2, 0} [ X a ]": "check m: D{ln 2, 0} [ X a ]",
+    "import noise": 'import "noise.dpm"',
+    "import noise  # of ours": 'import "noise.dpm"  # of ours',
     "check m: dp{ln 2, 1/4}": "check m: dp(ln 2, 1/4)",
     "check m: delta{ln 2} <= 1/4": "check m: delta(ln 2) <= 1/4",
     "check m: D(ln 2) [ X a ]": "check m: D{ln 2} [ X a ]",
