@@ -441,7 +441,7 @@ def _brackets(r: _Reader, i: int) -> Slip | None:
     if (
         close is None
         or close == i + 1
-        or before == "QUERY"
+        or before in ("QUERY", "F", "G", "U")
         or r.type(i - 2) in ("VAR", "INPUT", "PUBLIC")
         or r.text(i - 2) in ("P", "E")
         or r.text(i - 1) in ("P", "D", "Pr", "Prob")
@@ -603,9 +603,18 @@ def _question(r: _Reader, i: int) -> Slip | None:
         return r.slip(end, after, r.after(end, ":", after))
     if kind == "OR" and r.type(after + 1) == "EQ":
         return r.slip(end, after + 1, r.after(end, ":", after + 1))
-    if kind in OPERANDS | {"P", "D"} and r.text(after) not in BETWEEN_OPERANDS:
+    is_claim = kind in OPERANDS | {"P", "D"} and r.text(after) not in BETWEEN_OPERANDS
+    if is_claim and not _has_colon(r, after):
         return r.slip(end, after, r.after(end, ":"))
     return None
+
+
+def _has_colon(r: _Reader, i: int) -> bool:
+    """Return whether a colon stands in the rest of a claim, outside of brackets."""
+    k = i
+    while k <= r.part_ends[i] and r.type(k) not in QUESTION_WORDS | {"COLON"}:
+        k = max(r.partners.get(k, k), k) + 1
+    return r.type(k) == "COLON"
 
 
 def _given(r: _Reader, end: int, word: int) -> Slip | None:
@@ -814,6 +823,18 @@ _STATES = tuple(
 _NOT_IN = ((r"([\w']+(?:\[\w+\])?) not in (\{[^{}]*\}|[\w.+-]+)", r"!(\1 in \2)"),)
 _RANGE = r"(-?\w+\.\.-?\w+)"
 _PAIRS = ((rf"(?<!-){_RANGE} *\* *{_RANGE}", r"(\1) * (\2)"),)
+_STEPS = (
+    (r"([FGU]) *\[ *0 *, *(\w+) *\]", r"\1<=\2"),
+    (r"([FGU]) *\[ *(\d+) *\]", r"\1<=\2"),
+    (r"([FG]) *\[ *1 *, *(\w+) *\]", r"X \1<=(\2 - 1)"),
+)
+_SET = r"([^:\n\[\]]+?)"
+_ALL_OF = (
+    (
+        rf"(?:(?<=[\[(:&|!>] )|(?<=[\[(!]))(\w+) +(\w+) +in +{_SET} *: *{_SET}(?= *[\n\]])",
+        r"\1(\2 in \3 : \4)",
+    ),
+)
 _QUESTION = r"(\w+ [^:;#\n]+?) *: *([^:;#\n]*[\w)\]}])"
 _PART = r"for +(?:all +)?(\w+) +in"
 _INTERVAL = r"([(\[][^:;#{}\n]+,[^:;#{}\n]+[)\]])"
@@ -843,6 +864,8 @@ PATTERNS = {
         *_PAIRS,
     ),
     "PRIMED": _NOT_IN,
+    **dict.fromkeys(("F", "G", "U"), _STEPS),
+    **dict.fromkeys(("FORALL", "EXISTS"), _ALL_OF),
     "OUTPUT": (*_CHOICES, *_NOT_IN),
     **dict.fromkeys(("ASSIGN", "TILDE", "OPEN"), _CHOICES),
     "P": _PROBABILITY,

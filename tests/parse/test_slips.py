@@ -102,6 +102,14 @@ AT_TOP_LEVEL = {
     "check m: D_{ln 2, 0} [ X a ]": "check m: D{ln 2, 0} [ X a ]",
     "import noise": 'import "noise.dpm"',
     "import noise  # of ours": 'import "noise.dpm"  # of ours',
+    "check m: P=1 [ F[0,3] a ]": "check m: P=1 [ F<=3 a ]",
+    "check m: P=1 [ a U[0, n] b ]": "check m: P=1 [ a U<=n b ]",
+    "check m: P=1 [ F[1, n] a ]": "check m: P=1 [ X F<=(n - 1) a ]",
+    "check m: P=1 [ G[2] a ]": "check m: P=1 [ G<=2 a ]",
+    "check m: P=1 [ forall v in 0..1: F output = v ]": (
+        "check m: P=1 [ forall(v in 0..1 : F output = v) ]"
+    ),
+    "check m: a & !forall v in 0..1: output = v": "check m: a & !forall(v in 0..1 : output = v)",
     "check m: dp{ln 2, 1/4}": "check m: dp(ln 2, 1/4)",
     "check m: delta{ln 2} <= 1/4": "check m: delta(ln 2) <= 1/4",
     "check m: D(ln 2) [ X a ]": "check m: D{ln 2} [ X a ]",
