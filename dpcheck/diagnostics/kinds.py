@@ -11,13 +11,14 @@ class WrongKind(Mistake, code="DP401"):
     """An operand whose kind is surely wrong.
 
     `others` are places that show why.
-    `edit` is what to write, where that is known.
+    `edit` is what to write, where that is known; `what` is found of the place.
     """
 
     needed: str
     found: str
     others: tuple[tuple[Span, str], ...] = ()
     edit: str | None = None
+    what: str = "this is"
 
     help_text = "write `{self.edit}`"
     title_text = "{self.needed} is needed here, not {self.found}"
@@ -34,8 +35,7 @@ Right: input x in {pos, neg}   ...   y := if x = pos then 1 else 0
     def labels(self) -> tuple[Label, ...]:
         assert self.span is not None, "operands have places"
         others = (Label(span, text) for span, text in self.others if span != self.span)
-        what = "this is" if self.edit is None else "this is computed of"
-        return (Label(self.span, f"{what} {self.found}"), *others)
+        return (Label(self.span, f"{self.what} {self.found}"), *others)
 
 
 class NotConstant(Mistake, code="DP402"):

@@ -8,6 +8,7 @@ possible is left to the run.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Final, assert_never
 
@@ -16,6 +17,7 @@ from dpcheck.model import expressions, program
 from dpcheck.model.distributions import DISTRIBUTIONS
 from dpcheck.model.evaluation import Kind, kind_of
 from dpcheck.model.program import Distribution, ExplicitChain, Mechanism, Node
+from dpcheck.model.surface_text import one_line
 from dpcheck.model.values import ArrayValue, SetValue, Value
 from dpcheck.records import dataclass
 from dpcheck.resolve.names.scopes import Scope
@@ -78,7 +80,7 @@ def report_wrong_kinds(mechanism: Mechanism, scope: Scope) -> None:
             checker.needs(given.where, BOOLEAN)
     for clause in mechanism.adjacency:
         if isinstance(clause, program.AdjacentWhere):
-            both.needs(clause.condition, BOOLEAN)
+            both.needs_bound(clause.condition)
     for node in mechanism.nodes:
         checker.node(node)
 
@@ -187,6 +189,13 @@ _YIELDS: Final[Mapping[expressions.Operator, frozenset[Kind]]] = {
 }
 
 
+_SINGLE_DISTANCES: Final[Mapping[expressions.Operator, str]] = {
+    "hamming": "(if {} = {} then 0 else 1)",
+    **dict.fromkeys(("l1", "linf"), "abs({} - {})"),
+}
+"""What to write for distances of arrays, of two single values."""
+
+
 class KindChecker:
     """Infers kinds of expressions over variables of known kinds, reporting what cannot be.
 
@@ -253,6 +262,16 @@ class KindChecker:
             self.scope.report(mistake)
         return found
 
+    def needs_bound(self, condition: expressions.Expr) -> None:
+        """Report a condition of `adjacent` that is no Boolean; a distance wants its bound."""
+        found = KindChecker(None, self.environment).kinds(condition).possible
+        if self.scope is None or not found or not found <= QUANTITY:
+            self.needs(condition, BOOLEAN)
+            return
+        self.kinds(condition)
+        edit = f"{one_line(condition.span.text)} <= 1"
+        self.scope.report(WrongKind(condition.span, shown(BOOLEAN), shown(found), edit=edit))
+
     def kinds(self, expr: expressions.Expr) -> Kinds:
         """Return the kinds an expression may have, checking its parts."""
         match expr:
@@ -312,7 +331,7 @@ class KindChecker:
     def operation(self, expr: expressions.Apply) -> Kinds:
         """Return the kinds of an operation's result, its operands checked."""
         op, args = expr.op, expr.args
-        if self.is_distance(expr):
+        if self.is_distance(expr) or self.is_norm_of_single_values(expr):
             return Kinds(NUMBER)
         needed = _NEEDS.get(op)
         if needed is not None:
@@ -352,11 +371,34 @@ class KindChecker:
         found = frozenset[Kind]().union(*(self.kinds(arg).possible for arg in inner.args))
         if not found or not found <= INDEXED:
             return False
-        if self.scope is not None:
-            norm = "l1" if "sum" in norms else "linf"
-            edit = f"{norm}({', '.join(arg.span.text for arg in inner.args)})"
-            self.scope.report(WrongKind(expr.span, shown(QUANTITY), shown(found), edit=edit))
+        norm = "l1" if "sum" in norms else "linf"
+        edit = f"{norm}({', '.join(arg.span.text for arg in inner.args)})"
+        self.report_distance(expr.span, QUANTITY, found, edit)
         return True
+
+    def is_norm_of_single_values(self, expr: expressions.Apply) -> bool:
+        """Return whether a distance of arrays, `l1(x, x')`, is of single values; then report it."""
+        if expr.op not in _SINGLE_DISTANCES:
+            return False
+        silent = KindChecker(None, self.environment)
+        found = [silent.kinds(arg).possible for arg in expr.args]
+        single = EVERY - INDEXED if expr.op == "hamming" else QUANTITY
+        if not all(kinds and kinds <= single for kinds in found):
+            return False
+        texts = (one_line(arg.span.text) for arg in expr.args)
+        operands = (text if re.fullmatch(r"[\w'.]+", text) else f"({text})" for text in texts)
+        edit = _SINGLE_DISTANCES[expr.op].format(*operands)
+        self.report_distance(expr.span, INDEXED, frozenset[Kind]().union(*found), edit)
+        return True
+
+    def report_distance(
+        self, span: Span, needed: frozenset[Kind], found: frozenset[Kind], edit: str
+    ) -> None:
+        """Report a distance that is none of such values, and how one is written."""
+        if self.scope is not None:
+            what = "this is computed of"
+            mistake = WrongKind(span, shown(needed), shown(found), edit=edit, what=what)
+            self.scope.report(mistake)
 
     def unlike_operands(self, expr: expressions.Apply) -> list[Kinds]:
         """Check the operands of an operator that needs different kinds at its places."""
