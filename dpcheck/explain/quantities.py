@@ -120,8 +120,6 @@ def _remark(
             assert isinstance(argument, Budget), "the argument of a tail is a budget"
             text = f"the outputs with a loss above {exact_text(argument)}, "
             return _event(text, block, evidence, argument)
-        case "total_variation":
-            return _event("the outputs likelier from the left, ", block, evidence, Budget.of(0))
         case _:
             window = subject.explored.window
             return _losses(outputs, have_kinds=window is not None and window.has_kinds)

@@ -47,10 +47,11 @@ class TightEpsilon(Frozen):
 
 
 class TightDelta(Frozen):
-    """`delta(epsilon)`: the least δ for which dp(epsilon, δ) holds."""
+    """`delta(epsilon)`: the least δ for which dp(epsilon, δ) holds; δ(0) is `total_variation`."""
 
     epsilon: exact.Budget
     span: Span
+    word: str = "delta"
 
 
 class PathProbability(Frozen):

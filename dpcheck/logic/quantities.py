@@ -72,7 +72,7 @@ _ROWS: Final = (
         "epsilon", "sequences", "budget", (DELTA,), may_be_infinite=True, overview=("epsilon", "ε")
     ),
     QuantityWord("delta", "sequences", "number", (EPSILON,), 1, overview=("delta(0)", "δ(0)")),
-    QuantityWord("total_variation", "losses"),
+    QuantityWord("total_variation", "sequences"),
     QuantityWord(
         "renyi",
         "losses",

@@ -9,6 +9,7 @@ import pytest
 from dpcheck.check.quantities.loss_values import COMPUTED
 from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.cli import run as call
+from dpcheck.exact import Budget
 from dpcheck.explain.runs import program_runs
 from dpcheck.logic.quantities import QUANTITIES, QuantityWord
 from dpcheck.model.evaluation import evaluate
@@ -190,7 +191,9 @@ def test_every_quantity_of_losses_names_outputs_and_shows_a_run_where_it_is_not_
     tmp_path, monkeypatch
 ):
     monkeypatch.setitem(QUANTITIES, "advantage", QuantityWord("advantage", "losses"))
-    monkeypatch.setitem(COMPUTED, "advantage", COMPUTED["total_variation"])
+    monkeypatch.setitem(
+        COMPUTED, "advantage", lambda sides: COMPUTED["loss_tail"](sides, Budget.of(0))
+    )
     calls = [
         f"{word}({', '.join(GIVEN[each.kind] for each in QUANTITIES[word].parameters)})"
         for word in COMPUTED

@@ -8,6 +8,7 @@ import pytest
 
 from dpcheck.check.quantities.loss_values import COMPUTED
 from dpcheck.cli import run
+from dpcheck.exact import Budget
 from dpcheck.logic.quantities import QUANTITIES, QuantityWord
 from dpcheck.pipeline.evidence import second_opinion
 from dpcheck.reference import claims
@@ -71,7 +72,9 @@ def test_every_answer_says_what_was_covered_or_why_not(opinions):
 
 def test_a_quantity_that_is_a_row_and_a_function_is_no_symbol(opinions, monkeypatch):
     monkeypatch.setitem(QUANTITIES, "advantage", QuantityWord("advantage", "losses"))
-    monkeypatch.setitem(COMPUTED, "advantage", COMPUTED["total_variation"])
+    monkeypatch.setitem(
+        COMPUTED, "advantage", lambda sides: COMPUTED["loss_tail"](sides, Budget.of(0))
+    )
     text = "compute survey: advantage  check survey: advantage = 1/2  check survey: advantage < 1/4"
     _, found, _ = opinions(MODEL + text)
     assert found == [{"says": "not covered", "text": "this quantity"}] * 3

@@ -79,8 +79,6 @@ def _decide_quantity(
 ) -> verdicts.Outcome:
     """Return the outcome of a claim about a quantity; else than `of_quantity`, it was dp(ε, δ)."""
     coverage = runs.seen.coverage()
-    if isinstance(quantity, claims.LossQuantity) and quantity.word == "total_variation":
-        quantity = claims.TightDelta(Budget.of(0), quantity.span)
     match quantity:
         case claims.LossTable():
             return tabulated(_bounds_table(quantity, runs), coverage)

@@ -50,9 +50,6 @@ UNBOUNDED = verdicts.Undecided(
         advice="ask about a mechanism whose runs have a bounded number of outputs",
     )
 )
-UNBOUNDED_DELTA = verdicts.Undecided(
-    Limit("size", unit=INFINITELY_MANY, advice="ask for `delta(0)`, the same number, by bounds")
-)
 
 
 def decide_quantity(
@@ -81,8 +78,7 @@ def _decide_losses(
     """
     evidence = complete_evidence(seen)
     if evidence is None:
-        is_delta = isinstance(quantity, claims.LossQuantity) and quantity.word == "total_variation"
-        return verdicts.Outcome(UNBOUNDED_DELTA if is_delta else UNBOUNDED, seen.coverage())
+        return verdicts.Outcome(UNBOUNDED, seen.coverage())
     if isinstance(evidence, StrategyEvidence):
         known = KnownLosses((), seen, lambda *gap: EventText(many_sequences(None, *gap), ()))
         return tabulated(profile_table(evidence.profile(), known), *known.looked_at)

@@ -26,7 +26,7 @@ from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import Amount, Beside, Cell, Coverage, Table, Vacuity
 from dpcheck.privacy.concentrated import zcdp
 from dpcheck.privacy.enclosed import Enclosed, Measure, compare_measures
-from dpcheck.privacy.losses import LossDistribution, both_directions, sum_of, total_variation
+from dpcheck.privacy.losses import LossDistribution, both_directions, sum_of
 from dpcheck.privacy.posterior import posterior
 from dpcheck.privacy.profile import Piece, profile
 from dpcheck.privacy.renyi import renyi
@@ -189,7 +189,6 @@ def _least_rho(sides: Sequence[Side]) -> Measured:
 
 
 COMPUTED: Mapping[str, Callable[..., Measured]] = {
-    "total_variation": lambda sides: _greatest(sides, total_variation, 0),
     "loss_tail": lambda sides, epsilon: _greatest(sides, partial(loss_tail, epsilon=epsilon), 0),
     "tradeoff": _least_error,
     "posterior_max": _greatest_posterior,

@@ -274,8 +274,8 @@ def _example(
 def quantity_text(quantity: claims.Quantity) -> str:
     """Return a quantity as a claim writes it: `delta(ln(2))`, `epsilon` for `epsilon(0)`."""
     match quantity:
-        case claims.TightDelta(epsilon=epsilon):
-            return f"delta({exact.exact_text(epsilon)})"
+        case claims.TightDelta(epsilon=epsilon, word=word):
+            return f"delta({exact.exact_text(epsilon)})" if word == "delta" else word
         case claims.TightEpsilon(delta=delta):
             return "epsilon" if delta == 0 else f"epsilon({exact.exact_text(delta)})"
         case claims.LossQuantity(word=word, arguments=arguments):

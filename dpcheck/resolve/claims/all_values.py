@@ -159,8 +159,6 @@ def _has_no_monomial(value: ParamValue) -> bool:
 def _instead_of(claim: claims.Claim) -> str:
     """Return what to ask, as the beginning of advice, that is the same for all values."""
     match claims.quantities_of(claim):
-        case (claims.LossQuantity(word="total_variation"),):
-            return "ask for `delta(0)`, or "
         case (claims.LossTable(word="profile"),):
             return "ask for `delta(ε)` at some ε, or "
         case _:

@@ -51,6 +51,8 @@ def quantity(
         return claims.ChannelQuantity(row.word, span)
     if row.of == "losses":
         return claims.LossQuantity(row.word, tuple(known.values()), digits, span)
+    if row.word == "total_variation":
+        return claims.TightDelta(Budget.of(0), span, row.word)
     if row.parameters == (EPSILON,):
         epsilon = known["budget"]
         assert isinstance(epsilon, Budget), "an argument of the kind `budget`"
