@@ -22,6 +22,7 @@ from dpcheck.explore.runs.raw_graph import Discovered, Starts, input_text
 from dpcheck.explore.runs.visible import Visible, visible_runs
 from dpcheck.explore.sampling.closed_forms import MAX_SUPPORT
 from dpcheck.explore.tails.carried import with_tuples_apart
+from dpcheck.explore.tails.kinds_apart import with_kinds_apart
 from dpcheck.explore.tails.tails import FARTHEST, TAIL_STATE, Tails, Window, WindowTooSmall
 from dpcheck.explore.tails.wide import (
     Wide,
@@ -258,7 +259,8 @@ def revealed(mechanism: Mechanism, *, are_compared: bool = False) -> tuple[Mecha
 
     are_compared: whether what is drawn is. Raises `MistakesFound` where it computes with them.
     """
-    mechanism = replace(mechanism, nodes=with_tuples_apart(mechanism.nodes))
+    nodes = with_kinds_apart(with_tuples_apart(mechanism.nodes))
+    mechanism = replace(mechanism, nodes=nodes)
     wide, mistakes = wide_uses(mechanism.nodes)
     if mistakes:
         raise MistakesFound(mistakes)

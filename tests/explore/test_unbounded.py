@@ -520,7 +520,8 @@ check two: {claim.replace("output, (1, 2)", "output, (1, 2, 0)")}
 def distributions(statements, policy="unbounded"):
     """Return the distributions of outputs by input, for noise centered at x and at others."""
     statements = statements.replace("POLICY", policy)
-    text = f"mechanism m {{ input x in 0..1\n  adjacent all\n  {statements}\n}}"
+    pick = "dist pick(n, k) = if n > k then {n: 1/2, 1: 1/2} else uniform(-4..k)\n"
+    text = f"{pick}mechanism m {{ input x in 0..1\n  adjacent all\n  {statements}\n}}"
     return dpcheck.loads(text).target("m").output_distributions()
 
 
@@ -599,6 +600,23 @@ compute m: epsilon
         (
             "var a[1..3] := 0  var b[1..3] := 0  a[1] := 4  a[2] ~ geometric(x, 1/8) POLICY\n"
             "  a[3] ~ geometric(0, 1/9) POLICY  output argmax(if x = 0 then a else b)"
+        ),
+        (
+            "n ~ geometric(0, 1/8) POLICY  a ~ if x = 0 then {n: 1/2, 0: 1/2} else uniform(-4..4)\n"
+            "  b ~ geometric(x, 1/8) POLICY  output a < b"
+        ),
+        (
+            "n ~ geometric(0, 1/8) POLICY  a ~ if x = 0 then {4: 1/2, 0: 1/2} else {n + x: 1}\n"
+            "  b ~ geometric(x, 1/8) POLICY  output a < b"
+        ),
+        (
+            "n ~ geometric(0, 1/9) POLICY  b ~ geometric(0, 1/8) POLICY\n"
+            "  a ~ if x = 0 then geometric(0, 1/8) POLICY else if b > 0 then {n: 1} else {4: 1}\n"
+            "  output a < b"
+        ),
+        (
+            "n ~ geometric(0, 1/8) POLICY  a ~ pick(n + x, 2 + x)\n"
+            "  b ~ geometric(x, 1/8) POLICY  output a < b"
         ),
     ],
 )

@@ -8,7 +8,7 @@ other numbers they are compared with have to lie in the window; those are the *g
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, assert_never
+from typing import Final, Literal, assert_never
 
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.structure import ComputedWithUnbounded
@@ -32,6 +32,9 @@ from dpcheck.records import dataclass, replace
 from dpcheck.source import Span
 
 Names = frozenset[str]
+Kind = Literal["noise", "copies", "others"]
+"""What a `~` draws: noise without bounds, copies of such numbers, or anything else."""
+
 NONE: Final[Names] = frozenset()
 
 _NEEDED: Final = {
@@ -87,6 +90,13 @@ def holding_numbers(nodes: tuple[program.Node, ...]) -> dict[str, Span | None]:
         for node in nodes:
             _Uses(drawn).node(node)
     return drawn
+
+
+def kinds_drawn(distribution: program.Distribution, drawn: dict[str, Span | None]) -> set[Kind]:
+    """Return what a distribution may draw, where some variables are wide."""
+    uses = _Uses(drawn)
+    uses.distribution(distribution)
+    return uses.kinds
 
 
 def wide_uses(nodes: tuple[program.Node, ...]) -> tuple[Wide, list[Mistake]]:
@@ -201,6 +211,7 @@ class _Uses:
         self.touched: set[str] = set()
         self.sums: list[tuple[Names, Expr]] = []
         self.shows = False
+        self.kinds: set[Kind] = set()
         self.arrives = self.reveals = NONE
         self._bound: dict[str, Names] = {}
         self._context: list[Let | Binder] = []
@@ -259,7 +270,7 @@ class _Uses:
 
     def _drawn(self, target: str, distribution: program.Distribution, within: Expr | None) -> None:
         """Read `target ~ distribution`."""
-        names, policy = self._distribution(distribution), program.unbounded_policy(distribution)
+        names, policy = self.distribution(distribution), program.unbounded_policy(distribution)
         if policy is not None:
             self.drawn.setdefault(target, policy.span)
         elif names:
@@ -272,13 +283,14 @@ class _Uses:
         self.touched.add(target)
         self.joined.append(names | {target})
 
-    def _distribution(self, distribution: program.Distribution) -> Names:
+    def distribution(self, distribution: program.Distribution) -> Names:
         """Return the wide variables of which a result may be a copy."""
         match distribution:
             case program.Parametric(
                 word=word, arguments=arguments, policy=program.Unbounded(), span=span
             ):
                 self._noise(word, arguments, span)
+                self.kinds.add("noise")
                 return NONE
             case program.Parametric(word="resolve", arguments=(Apply(args=moved), *_)):
                 self.arrives = NONE.union(*map(self.holds, moved))
@@ -292,11 +304,14 @@ class _Uses:
                     self.narrow(part, "a distribution", _NEEDED.get(one.kind))
                 for end in bounds:
                     self.narrow(end, "a bound of a policy", _between(*bounds))
+                self.kinds.add("others")
                 return NONE
             case program.Branches(branches=branches):
                 for _, weight in branches:
                     self.narrow(weight, "a probability", _NEEDED["probability"])
-                return self._together([value for value, _ in branches])
+                names = self._together([value for value, _ in branches])
+                self.kinds.add("copies" if names else "others")
+                return names
             case program.Weighted(name=name, domain=domain, where=where, weight=weight) as listed:
                 self.narrow(domain, "a distribution")
                 elements = Binder(name, "set", domain, where, listed.value, listed.span)
@@ -304,19 +319,17 @@ class _Uses:
                 for part in (*(() if where is None else (where,)), listed.value, weight):
                     self.narrow(part, "a distribution")
                 self._context.pop()
+                self.kinds.add("others")
                 return NONE
             case program.LetDistribution(name=name, value=value, body=body):
                 self._bound[name] = self.holds(value)
                 self._context.append(Let(name, value, value, distribution.span))
-                found = self._distribution(body)
+                found = self.distribution(body)
                 self._context.pop()
                 return found
             case program.ChooseDistribution(condition=condition, then=then, orelse=orelse):
                 self.narrow(condition, "`if`")
-                names = self._distribution(then) | self._distribution(orelse)
-                if names and program.unbounded_policy(distribution) is not None:
-                    self._refuse("`if` between noise and what was drawn", names, distribution.span)
-                return names
+                return self.distribution(then) | self.distribution(orelse)
         assert_never(distribution)
 
     def _noise(self, word: str, arguments: Sequence[Expr], span: Span) -> None:
