@@ -319,6 +319,41 @@ compute m at x = 0: P=? [ X D{{{budget}}} [ X output = true ] ]
     assert isclose(Fraction(exact), Fraction(near), abs_tol=2e-5)
 
 
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "if x = 0 { n ~ NOISE } else { n ~ uniform(-40..40) }",
+        "n ~ if x = 0 then NOISE else uniform(-40..40)",
+        "if x = 0 { n ~ NOISE } else { b ~ uniform(-40..40)  n := b }",
+    ],
+)
+def test_bounds_of_what_is_drawn_in_place_of_noise_are_no_far_numbers(noise):
+    """P(z <= v) > 3/4 from v = n + 1 = 1 on: up to n = 40 that is a neighbor, and from there none.
+
+    Below, P(z <= v) < 1/3 from n = -3 on. Of y all far numbers have neighbors.
+    """
+    text = f"""
+mechanism m {{
+  input x in 0..1
+  adjacent all
+  {noise.replace("NOISE", "geometric(0, 9/10) unbounded")}
+  v := n + x
+  output asked
+  z ~ geometric(0, 1/2) unbounded
+  coin ~ bernoulli(1/2)
+  output if x = 0 then coin else v >= z
+  y ~ geometric(0, 9/10) unbounded
+  u := y + x
+  output asked
+  w ~ geometric(0, 1/2) unbounded
+  output u > w
+}}
+compute m at x = 0: P=? [ X D{{ln (3/2)}} [ X output = true ] ]
+"""
+    near = sum(Fraction(9, 10) ** abs(n) for n in range(-40, 41) if n not in {-1, -2}) / 19
+    assert values_of(text) == [str(1 - near)]
+
+
 def draws_in_pairs(first):
     """Return what draws 11 numbers, and compares every other one with the one before."""
     text = "    u0 := 0\n"

@@ -38,10 +38,10 @@ such runs one sees, too, whether states are neighbors that remember nothing beyo
 It is so where both runs draw at the same places of a program (`NeighborRelation.draw_alike`): then
 the numbers of each group are told alone, and only draws since both kept none of a group count; k is
 the most of them at any place before, as what is known of those that both forgot is seen in such a
-window, too. If not, all numbers are on one line, and all draws count; where one run draws with
-bounds what the other draws without, the bounds lie inside of the cut, as numbers beyond are no
-equal ones. No number without bounds may be shown, as states differ then in more than what they
-keep.
+window, too. If not, all numbers are on one line, and all draws count. What is drawn with bounds by
+one run, and by the other without, lies inside of the cut, as numbers beyond are no equal ones; so
+does what is drawn with bounds and kept where other runs keep what has none. No number without
+bounds may be shown, as states differ then in more than what they keep.
 """
 
 from __future__ import annotations
@@ -60,7 +60,16 @@ from dpcheck.explore.runs.raw_graph import LabelledEdges, RawGraph
 from dpcheck.explore.tails.tails import Tails, with_codes
 from dpcheck.limits import Limits, too_large
 from dpcheck.model.expressions import Apply, Const
-from dpcheck.model.program import Assign, Branches, Mechanism, Node, Output, Parametric, Sample
+from dpcheck.model.program import (
+    Assign,
+    Branches,
+    Mechanism,
+    Node,
+    Output,
+    Parametric,
+    Sample,
+    unbounded_policy,
+)
 from dpcheck.records import dataclass, replace
 
 COPIES = 3
@@ -383,19 +392,26 @@ def _drawn_alike(
 ) -> tuple[bool, IntArray]:
     """Return whether both states of pairs [n, 2] draw at one place, if one draws without bounds.
 
-    And the codes [n_codes] that the other draws with bounds where it is another place.
+    And the codes [n_codes] that are drawn with bounds where others, or the other, draw without.
     """
     place, is_wide = np.full(raw.stopped + 1, NOWHERE), np.zeros(raw.stopped + 1, np.bool_)
+    bounded = is_wide.copy()
     for (kind, k), states in raw.cuts.items():
         node = mechanism.nodes[k] if kind == "sample" else None
         if isinstance(node, Sample) and not _is_resolving(node):
-            place[states.numbers], is_wide[states.numbers] = k, node.target in tails.wide.names
+            place[states.numbers], is_wide[states.numbers] = k, _is_drawn_wide(node, k, tails)
+            bounded[states.numbers] = node.target in tails.wide.names
     apart = (place[pairs[:, 0]] != place[pairs[:, 1]]) & np.all(place[pairs] != NOWHERE, axis=1)
     apart &= is_wide[pairs].any(axis=1)
-    bounded = pairs[apart][~is_wide[pairs[apart]]]
+    bounded[pairs[apart]] = True
     assert raw.labelled is not None, "lock step was asked for"
-    labels = raw.labelled.labels[np.isin(raw.labelled.sources, bounded)]
-    return not apart.any(), labels
+    return not apart.any(), raw.labelled.labels[(bounded & ~is_wide)[raw.labelled.sources]]
+
+
+def _is_drawn_wide(node: Sample, place: int, tails: Tails) -> bool:
+    """Return whether a `~` draws noise without bounds, or copies of such numbers."""
+    is_noise = unbounded_policy(node.distribution) is not None
+    return node.target in tails.wide.names and (is_noise or place not in tails.wide.arriving)
 
 
 def _silent(mechanism: Mechanism, raw: RawGraph, edges: LabelledEdges, tails: Tails) -> IntArray:
