@@ -67,6 +67,31 @@ def test_formulas_tie_numbers_that_are_farther_apart_than_draws_of_one_run_meet(
     assert not any(surely for surely, _ in asked.values())
 
 
+def test_gaps_that_no_window_knows_are_not_told():
+    """P(t >= s + 3) is 1/12; beyond 12 it is not known first whether a number lies between."""
+    text = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  s ~ if x = 0 then geometric_positive(1/2) unbounded else uniform(-12..12)
+  t ~ geometric_positive(1/2) unbounded
+  output asked
+  v ~ geometric(0, 1/2) unbounded
+  output s < v & v < t - 1
+}
+check m at x = 0: P=1/12 [ X P>0 [ X output = true ] ]
+"""
+    (check,) = loads(text).claims
+    found = [
+        explore(check.target, window=window, limits=Limits()).orders
+        for window in (Window(), Window(-20, 20, apart=4))
+    ]
+    assert all(orders.n_unmet >= 10 for orders in found)
+    assert [orders.ordered(1) is None for orders in found] == [True, False]
+    (result,) = check_text(text)["results"]
+    assert result["verdict"] == "holds"
+
+
 BETWEEN = """
 mechanism m {
   input x in 0..1

@@ -8,6 +8,10 @@ from math import isclose, prod
 
 import pytest
 
+from dpcheck import loads
+from dpcheck.explore.explore import explore
+from dpcheck.explore.tails.tails import Window
+from dpcheck.limits import Limits
 from tests.checking import check_text
 
 WIDTH = 120
@@ -269,6 +273,59 @@ compute m at x = 0: P=? [ X D{{ln 2}} [ X output = true ] ]
     (low, high), (near, _) = bounds_of(text), bounds_of(text, "clamped -14..14")
     assert low - 1e-3 <= near <= high + 1e-3
     assert low < high
+
+
+def test_of_two_numbers_that_are_kept_no_neighbors_are_told():
+    text = """
+mechanism m {
+  input x in 0..1
+  adjacent all
+  n ~ geometric_positive(1/2) unbounded
+  y ~ geometric_positive(1/2) unbounded
+  v := n + x
+  output asked
+  z ~ geometric_positive(1/2) unbounded
+  w ~ geometric_positive(1/2) unbounded
+  output v < z | y < w
+}
+check m: P>0 [ X D{ln 2} [ X output = true ] ]
+"""
+    (check,) = loads(text).claims
+    window, limits = Window(-27, 27), Limits()
+    found = explore(check.target, later_neighbors=True, window=window, limits=limits)
+    assert len(found.chain.neighbors.doubtful)
+    assert found.orders.tells_partners(0)
+    assert not len(found.chain.orders(0).partners().states)
+
+
+@pytest.mark.parametrize(
+    ("drawn", "depth"),
+    [
+        # k numbers beyond a cut, m that one is moved, f at once: k (max(m + f, 2m) + 1) + 6m + 2
+        ("n ~ NOISE  v := n + x", 1 * 3 + 8),
+        ("n ~ NOISE  y ~ NOISE  v := if n > y then n + x else n", 2 * 3 + 8),
+        ("prior y ~ NOISE  n ~ NOISE  v := if n > y then n + x else n", 3 * 3 + 8),
+        ("n ~ NOISE  v := n + x  v := v - x", 1 * 5 + 14),
+        ("n ~ NOISE  y ~ NOISE  if n > y + 3 { v := n + x } else { v := n }", 2 * 5 + 8),
+        ("n ~ NOISE  f := n > 1  n ~ NOISE  v := if f then n + x else n", 1 * 3 + 8),
+        ("if x = 0 { n ~ NOISE  y ~ NOISE } else { y ~ NOISE  n ~ NOISE }  v := n", 2 * 1 + 2),
+    ],
+)
+def test_neighbors_are_alike_from_where_no_draws_lead(drawn, depth):
+    """Numbers of a `prior` are two in two runs; what was forgotten is no draw of what is kept."""
+    text = f"""
+mechanism m {{
+  input x in 0..1
+  adjacent all
+  {drawn.replace("NOISE", "geometric(0, 1/2) unbounded")}
+  output asked
+  z ~ geometric(0, 1/2) unbounded
+  output v > z
+}}
+check m: P>0 [ X D{{0}} [ X output = true ] ]
+"""
+    (check,) = loads(text).claims
+    assert explore(check.target, later_neighbors=True, limits=Limits()).orders.depth == depth
 
 
 def test_data_that_differ_may_be_forgotten():
