@@ -480,7 +480,6 @@ def partners_of(orders: Orders, level: int) -> Partners | None:
     for states, kept in orders.with_one_kept(level):
         numbers = [0] * len(states.numbers) if kept is None else kept.tolist()
         known.numbers.update(zip(states.numbers.tolist(), numbers, strict=True))
-    known.numbers.update((state, 0) for states in orders.ended for state in states.tolist())
     told, sure = [np.empty(0, np.int64)], orders.relation.later
     both = np.concatenate([sure, sure[:, ::-1]])
     of_orders, of_states = dict[Order, set[Partner]](), dict[int, set[Order]]()
@@ -518,8 +517,6 @@ class _Kept:
             order, (gap, *_) = self.placed.get(s, (None, (Gap(0, is_known=False),)))
             if order is None or not gap.is_known or gap.length < self.orders.depth:
                 continue
-            if t not in self.numbers:
-                raise _Untied
             if t not in self.placed:
                 yield order, Partner(None, state=t)
             elif abs(self.numbers[t] - self.numbers[s]) > self.orders.farthest_made:

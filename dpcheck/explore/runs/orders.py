@@ -123,12 +123,6 @@ class Orders:
             if len(kept) <= 1 and all(state in placed for state in far):
                 yield states, states.columns[kept[0]] if kept else None
 
-    @property
-    def ended(self) -> Iterator[IntArray]:
-        """The states [n] from which no run goes on, which keep nothing."""
-        going_on = [states for _, states in self.going_on]
-        yield from (states.numbers for states in self.shown if states not in going_on)
-
     @cached_property
     def depth(self) -> int:
         """How far beyond a cut neighbors are alike for all numbers (`partners_of`); 0: unknown."""
