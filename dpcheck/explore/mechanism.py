@@ -117,9 +117,9 @@ def explored_of(given: Given, found: Runs) -> Explored:
     tails, chain = found.starts.tails, _chain(given, found, codes, observation)
     orders = None
     if tails is not None:
-        from dpcheck.explore.runs.later_neighbors import with_partners
         from dpcheck.explore.runs.lumped import lumped_states
         from dpcheck.explore.runs.orders import Orders
+        from dpcheck.explore.runs.partners import with_partners
 
         orders = known = Orders(found.seen.shown, found.starts, tails, chain.neighbors)
         lumped = lumped_states(found.seen.shown, known, tails)

@@ -37,28 +37,34 @@ which of these numbers they show are *alike but for what they show*.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from functools import cached_property, cmp_to_key, partial
-from itertools import chain, pairwise
-from math import prod
+from collections.abc import Hashable, Iterator, Mapping
+from functools import cached_property, cmp_to_key
+from itertools import chain
 
 import numpy as np
 
 from dpcheck.chain.arrays import marked
-from dpcheck.chain.chain import Gap, IntArray, NeighborRelation, Order, Ordered
+from dpcheck.chain.chain import IntArray, NeighborRelation, Ordered
 from dpcheck.chain.graph import graph_from, reachable
 from dpcheck.chain.sets import distinct_rows
 from dpcheck.exact import Number, compare, multiply
 from dpcheck.explore.programs.liveness import END, draws_of
+from dpcheck.explore.runs.gaps import (
+    Law,
+    Placed,
+    kept_names,
+    levels_kept,
+    numbers_beyond,
+    ordered_columns,
+    placed_states,
+)
 from dpcheck.explore.runs.lock_step import with_ends
 from dpcheck.explore.runs.program_points import SHOWN, Cut
 from dpcheck.explore.runs.raw_graph import Discovered, Starts
 from dpcheck.explore.runs.stages import Stages, stages_of
-from dpcheck.explore.tails.laws import Levels
-from dpcheck.explore.tails.tails import Tails, TailState, Window, state_column
-from dpcheck.explore.values.codes import PLAIN
+from dpcheck.explore.tails.tails import Tails, Window, state_column
 from dpcheck.model.program import Unbounded, alternatives, successors
-from dpcheck.records import dataclass, replace
+from dpcheck.records import replace
 
 MAX_FREE = 40
 """So many numbers at most are left free between a cut and the end of the window."""
@@ -71,12 +77,6 @@ MANY_TIED = 14_000
 
 MANY_BOUNDED = 400_000
 """The same where no window tells laws, and bounds are closer with every one; 3 s of work."""
-
-MAX_STATES = 1000
-"""So many states inside of the window are looked at for one outside."""
-
-Placed = tuple[Order, tuple[Gap, ...]]
-"""The order of a state, and its gaps."""
 
 
 class Orders:
@@ -117,7 +117,9 @@ class Orders:
         """
         placed = self._told(level).placed
         for _, states in self.going_on:
-            kept = [name for group in self._groups for name in _kept(states, self.tails, group)]
+            kept = [
+                name for group in self._groups for name in kept_names(states, self.tails, group)
+            ]
             beyond = [states.columns[c] for c in self.tails.columns if c in states.columns]
             far = states.numbers[np.any(beyond, axis=0)] if beyond else ()
             if len(kept) <= 1 and all(state in placed for state in far):
@@ -125,7 +127,7 @@ class Orders:
 
     @cached_property
     def depth(self) -> int:
-        """How far beyond a cut neighbors are alike for all numbers (`partners_of`); 0: unknown."""
+        """How far beyond a cut neighbors are alike for all numbers (see `partners`); 0: unknown."""
         if not len(self.relation.doubtful) or self.tails.wide.revealing or None in self.moved:
             return 0
         draws = [each[node] for each in self._drawn_before for node in self._until_last]
@@ -281,7 +283,7 @@ class Orders:
     def n_levels(self) -> list[list[int]]:
         """By group, how many different numbers states of each point keep beyond an end, at most."""
         return [
-            [_n_levels(states, self.tails, group) for _, states in self.going_on]
+            [levels_kept(states, self.tails, group) for _, states in self.going_on]
             for group in self._groups
         ]
 
@@ -363,13 +365,13 @@ class _Told:
         found: list[IntArray] = []
         for states in self._orders.shown:
             known = {
-                group: _beyond(states, tails, group, _Law(n_free=n, reach=self._told))
+                group: numbers_beyond(states, tails, group, Law(n_free=n, reach=self._told))
                 for group, n in enumerate(self.n_free)
                 if state_column(group) in states.columns
             }
             if not all(each.have_law() for each in chain.from_iterable(known.values())):
                 return None
-            columns = _ordered(states, known, tails)
+            columns = ordered_columns(states, known, tails)
             if revealing:
                 columns[SHOWN] = _shown_alike(states.columns[SHOWN], ends, tails)
             _, of_row = distinct_rows([*columns.values(), np.zeros_like(states.numbers)])
@@ -385,13 +387,13 @@ class _Told:
         found: dict[int, Placed] = {}
         for point, states in self._orders.going_on:
             known = {
-                group: _Law(products[point], self.n_free[group], self._reach(states, group))
+                group: Law(products[point], self.n_free[group], self._reach(states, group))
                 for group, products in enumerate(self._orders.products)
                 if products[point]
                 and state_column(group) in states.columns
                 and self.n_free[group] <= self._orders.n_unmet
             }
-            found.update(_orders(states, known, self._tails))
+            found.update(placed_states(states, known, self._tails))
         return found
 
     def _reach(self, states: Discovered, group: int) -> int:
@@ -399,7 +401,7 @@ class _Told:
 
         Of one number draws tell nothing on level 0, as the cut is far from all else they meet.
         """
-        return self.reach if self._level or len(_kept(states, self._tails, group)) > 1 else 0
+        return self.reach if self._level or len(kept_names(states, self._tails, group)) > 1 else 0
 
 
 def _products_to_come(stages: Stages, tails: Tails, group: int) -> list[tuple[Number, ...]]:
@@ -434,171 +436,3 @@ def _shown_alike(codes: IntArray, ends: tuple[int, int], tails: Tails) -> IntArr
         for code in distinct_codes.tolist()
     ]
     return np.array(alike, np.int64)[of_row]
-
-
-@dataclass(frozen=True)
-class _Law:
-    """What the law of a group's numbers beyond a cut depends on.
-
-    Those are the products of ratios to come, how many numbers are free between the cut and the end
-    of the window, and the reach: gaps that are shorter are part of an order.
-    """
-
-    products: tuple[Number, ...] = ()
-    n_free: int = 0
-    reach: int = 0
-
-
-@dataclass(frozen=True, eq=False)
-class _Beyond:
-    """The numbers of a group beyond one cut.
-
-    steps [n_names, n_rows]: how far beyond the cut each is, 0 if it is not; those farther than are
-    free are beyond the window, on levels of which `levels` tells for each row what is known, by the
-    tail states of its column [n_rows].
-    """
-
-    law: _Law
-    steps: IntArray
-    column: IntArray
-    levels: Callable[[int], Levels]
-
-    def ranks(self) -> IntArray:
-        """Return [n_names, n_rows] which of the different numbers each is, 0 if it is none.
-
-        Each counts as many more as it is farther than the one before, up to the reach and 1.
-        """
-        order = np.argsort(self.steps, axis=0)
-        ordered = np.take_along_axis(self.steps, order, axis=0)
-        further = np.diff(ordered, axis=0, prepend=0).clip(0, self.law.reach + 1)
-        ranks = np.empty_like(ordered)
-        np.put_along_axis(ranks, order, np.cumsum(further, axis=0), axis=0)
-        return ranks
-
-    def gaps(self, row: int) -> list[Gap]:
-        """Return the gaps of a row, each from a number to the next one, the first from the cut."""
-        steps = sorted({0, *self.steps[:, row].tolist()})
-        inside = [step for step in steps if step <= self.law.n_free]
-        gaps = [Gap(b - a - 1, is_known=True) for a, b in pairwise(inside)]
-        if len(inside) == len(steps):
-            return gaps
-        levels, met = self.levels(row), self.law.n_free - inside[-1]
-        beyond = [Gap(base, levels.is_known(k)) for k, base in enumerate(levels.bases)]
-        return [*gaps, replace(beyond[0], length=met + beyond[0].length), *beyond[1:]]
-
-    def has_law(self, row: int) -> bool:
-        """Return whether all gaps of a row that may be shorter than the reach are known."""
-        return all(gap.is_known or gap.length >= self.law.reach for gap in self.gaps(row))
-
-    def have_law(self) -> bool:
-        """Return whether all rows do, by the last number inside and what is known beyond."""
-        inside = np.where(self.steps <= self.law.n_free, self.steps, 0).max(axis=0)
-        first, _ = distinct_rows([inside, self.column])
-        return all(map(self.has_law, first.tolist()))
-
-    def free_gaps(self, row: int) -> list[Gap]:
-        """Return by how much gaps of a row are longer than the reach, of those that are so."""
-        reach = self.law.reach
-        longer = (gap for gap in self.gaps(row) if gap.length >= reach)
-        return [replace(gap, length=gap.length - reach) for gap in longer]
-
-
-def _n_levels(states: Discovered, tails: Tails, group: int) -> int:
-    """Return how many different numbers of a group states remember beyond one end, at most."""
-    both = _beyond(states, tails, group, _Law())
-    return max((int(each.ranks().max(initial=0)) for each in both), default=0)
-
-
-def _beyond(states: Discovered, tails: Tails, group: int, law: _Law) -> list[_Beyond]:
-    """Return the numbers of a group beyond the upper and the lower cut."""
-    codes = [states.columns[name] for name in _kept(states, tails, group)]
-    if not codes:
-        return []
-    high, low = tails.window.high - law.n_free, tails.window.low + law.n_free
-    column, known = states.columns[state_column(group)], tails.states.states
-    found = []
-    for is_above in (True, False):
-        steps = [
-            np.where(code < PLAIN, code - high if is_above else low - code, 0).clip(0)
-            for code in codes
-        ]
-        levels = partial(_levels_of, column, known, is_above=is_above)
-        found.append(_Beyond(law, np.array(steps), column, levels))
-    return found
-
-
-def _levels_of(column: IntArray, known: Sequence[TailState], row: int, *, is_above: bool) -> Levels:
-    """Return what is known of the levels beyond one end at a row of a column of tail states."""
-    return known[int(column[row])].beyond(is_above=is_above).levels
-
-
-def _kept(states: Discovered, tails: Tails, group: int) -> list[str]:
-    """Return the variables of a group that states remember."""
-    return [name for name in tails.wide.groups[group] if name in states.columns]
-
-
-def ordered(states: Discovered, tails: Tails) -> dict[str, IntArray]:
-    """Return the columns of states, where of numbers beyond the window only their order is told."""
-    groups = range(len(tails.wide.groups))
-    known = [group for group in groups if state_column(group) in states.columns]
-    return _ordered(states, {g: _beyond(states, tails, g, _Law()) for g in known}, tails)
-
-
-def _ordered(
-    states: Discovered, beyond: Mapping[int, Sequence[_Beyond]], tails: Tails
-) -> dict[str, IntArray]:
-    """Return the columns of states, where of some groups' numbers only the order beyond cuts is.
-
-    beyond: by group, its numbers beyond the upper and the lower cut, if it remembers any.
-    """
-    columns = dict(states.columns)
-    for group, both in beyond.items():
-        columns[state_column(group)] = np.zeros_like(states.numbers)
-        for each, end, way in zip(
-            both, (tails.window.high, tails.window.low), (1, -1), strict=False
-        ):
-            cut = end - way * each.law.n_free
-            for name, rank in zip(_kept(states, tails, group), each.ranks(), strict=True):
-                columns[name] = np.where(rank > 0, cut + way * rank, columns[name])
-    return columns
-
-
-def _orders(
-    states: Discovered, laws: Mapping[int, _Law], tails: Tails
-) -> Iterator[tuple[int, Placed]]:
-    """Yield states that remember numbers beyond the window, with their order and their gaps."""
-    by_group = {group: _beyond(states, tails, group, law) for group, law in laws.items()}
-    columns = _ordered(states, by_group, tails)
-    beyond = [*chain.from_iterable(by_group.values())]
-    nothing = np.zeros_like(states.numbers)
-    tail_states = [states.columns.get(name, nothing) for name in tails.columns]
-    others = [column for group, column in enumerate(tail_states) if group not in laws]
-    is_known = np.all([nothing == 0, *(column == 0 for column in others)], axis=0)
-    is_lumped = is_known & np.any(tail_states, axis=0)
-    _, of_row = distinct_rows([*columns.values(), nothing])
-    rows = marked(is_known & np.isin(of_row, of_row[is_lumped]))
-    rows = rows[np.argsort(of_row[rows], kind="stable")]
-    starts = marked(np.diff(of_row[rows], prepend=-1))
-    for members in np.split(rows, starts[1:]) if len(rows) else ():
-        yield from _of_order(states, members, beyond)
-
-
-def _of_order(
-    states: Discovered, rows: IntArray, beyond: Sequence[_Beyond]
-) -> Iterator[tuple[int, Placed]]:
-    """Yield the states of one order, at some rows [n]; none where no law is known."""
-    known = [row for row in rows.tolist() if all(each.has_law(row) for each in beyond)]
-    ratios = tuple(
-        each.law.products for row in known[:1] for each in beyond for _ in each.free_gaps(row)
-    )
-    n_near = prod(map(len, ratios))
-    if not known or n_near > MAX_STATES:
-        return
-    gaps = [tuple(gap for each in beyond for gap in each.free_gaps(row)) for row in known]
-    numbers, near = states.numbers[known].tolist(), dict[tuple[int, ...], int]()
-    for number, each in zip(numbers, gaps, strict=True):
-        if all(gap.is_known and gap.length < len(r) for gap, r in zip(each, ratios, strict=True)):
-            near[tuple(gap.length for gap in each)] = number
-    if len(near) == n_near:
-        order = Order(tuple(near[each] for each in sorted(near)), ratios)
-        yield from ((number, (order, each)) for number, each in zip(numbers, gaps, strict=True))
