@@ -57,14 +57,13 @@ def partners_of(orders: Orders, level: int) -> Partners | None:
     ordered = orders.ordered(level)
     if ordered is None or not orders.tells_partners(level):
         return None
-    known = _Kept(ordered.placed(), {}, orders)
-    for states, kept in orders.with_one_kept(level):
-        numbers = [0] * len(states.numbers) if kept is None else kept.tolist()
-        known.numbers.update(zip(states.numbers.tolist(), numbers, strict=True))
     told, sure = [np.empty(0, np.int64)], orders.relation.later
     both = np.concatenate([sure, sure[:, ::-1]])
     of_orders, of_states = dict[Order, set[Partner]](), dict[int, set[Order]]()
-    for states, _ in orders.with_one_kept(level):
+    for states, kept in orders.with_one_kept(level):
+        numbers = np.zeros_like(states.numbers) if kept is None else kept
+        by_state = dict(zip(states.numbers.tolist(), numbers.tolist(), strict=True))
+        known = _Kept(ordered.placed(), by_state, orders)
         try:
             found = set(known.seen(both[np.isin(both[:, 0], states.numbers)]))
         except _Untied:
@@ -78,15 +77,18 @@ def partners_of(orders: Orders, level: int) -> Partners | None:
 
 
 class _Untied(Exception):
-    """Neighbors may keep numbers that are any distance apart, or several."""
+    """Neighbors may keep numbers that are any distance apart."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Kept:
-    """By state that keeps one number at most: its order and gap beyond a cut, and the number."""
+    """What states of one point keep, one number at most: by state, the number, 0 for none.
+
+    And the orders of states beyond a cut, with their gaps.
+    """
 
     placed: Mapping[int, Placed]
-    numbers: dict[int, int]
+    numbers: Mapping[int, int]
     orders: Orders
 
     def seen(self, pairs: IntArray) -> Iterator[tuple[Order, Partner]]:
