@@ -357,6 +357,7 @@ compute m at x = 0: P=? [ X D{ln (199/100)} [ X output = true ] ]
         "if x = 0 { n ~ NOISE  v := n + 2 } else { b ~ {-30: 1/2, 3: 1/2}  v := 1 }",
         "if x = 0 { n ~ NOISE  y ~ NOISE  v := n } else { y ~ NOISE  n ~ NOISE  v := max(y, 1) }",
         "if x = 0 { n ~ NOISE  y ~ NOISE  v := y } else { u ~ NOISE  n ~ NOISE  v := n - 1 }",
+        "n ~ NOISE  if x = 0 { v ~ {n: 1/2, 1: 1/2} } else { v ~ {n: 3/4, 2: 1/4}  v := v + 1 }",
     ],
 )
 @pytest.mark.parametrize("budget", ["ln 2", "ln (10/9)", "0, 1/10"])
