@@ -37,6 +37,8 @@ PUBLISHED = {
     "algorithm 6, 3 answers": (SVT6, 680),
     "noisy argmax of 3": (ARGMAX, 211),
     "noisy argmax of 4": (ARGMAX, None),
+    "noisy argmax of 5": (ARGMAX, None),
+    "noisy argmax of 6": (ARGMAX, None),
 }
 """The scales of DiPC's Laplace noise, for ε-privacy, and its seconds, by our claims' names."""
 
