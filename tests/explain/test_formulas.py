@@ -454,7 +454,7 @@ mechanism m {
   t ~ geometric(1, 1/4) unbounded
   for i in 1..2 {
     v ~ geometric(q[i], 1/2) unbounded
-    output if v >= t then top else bot
+    output if v > t then top else bot
   }
 }
 """
