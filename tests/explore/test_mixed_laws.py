@@ -137,3 +137,23 @@ def test_states_are_mixed_by_their_weights_where_they_know_the_same_gaps():
     evenly, otherwise = (tails.mixed([far, other_far], [1, n]) for n in (1, 3))
     assert evenly[0] == evenly[1] not in (far, other_far, *otherwise)
     assert tails.mixed([far, other_far], [2, 2]) == evenly
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "{ v ~ NOISE  n := if v > t then 1 else 2  n := 0  goes ~ bernoulli(1/2) }",
+        "{ v ~ NOISE  goes := !(v in 1..2 | v > t & v in 1..2) }",
+        "{ v ~ NOISE  if v > t { n := 1 } else { n := 1 }  goes ~ bernoulli(1/2) }",
+    ],
+    ids=["forgets", "reads the window", "goes on alike"],
+)
+def test_loops_that_learn_nothing_of_a_number_may_compare_it_for_ever(loop):
+    """A mixture of all that a comparison may come to is what was known before it."""
+    statements = f"""t ~ {NOISE} n := 0 goes := true
+      while goes {loop.replace("NOISE", "geometric(0, 1/2) unbounded")}
+      output t > 1"""
+    claims = "check m: epsilon = ln 2"
+    assert [answer.is_ok for answer in dpcheck.loads(text_of(statements, claims)).answers()] == [
+        True
+    ]

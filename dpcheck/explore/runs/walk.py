@@ -289,11 +289,10 @@ class Walk:
         self._send(node.orelse, part.at(orelse))
 
     def _sample(self, index: int, node: program.Sample, part: Part) -> None:
-        kept = _kept_at_sample(self.flow, node)
+        live, kept = self.flow.live[index], _kept_at_sample(self.flow, node)
+        part = self._mixed(self._settled(part, live), live)
         frame = part.frame
         if self.tails is not None and index in self.tails.wide.arriving:
-            part = self._settled(part, kept)
-            part = self._mixed(part, self.flow.live[index])
             column = state_column(self.tails.wide.arriving[index])
             frame = part.frame.bound(TAIL_STATE, part.frame[column])
         numbers = self._distributions(index, node, kept, frame)
