@@ -160,7 +160,7 @@ class Reader:
             case "len", (Items(items=cells),):
                 return [(len(cells), ())]
             case op, _:
-                if op == "range":
+                if op in ("range", "rounds"):
                     what = "a range whose end depends on inputs or noise"
                     raise Unreadable(OpenRange(expr.span, what))
                 raise outside(expr.span, WORDS.get(op, f"`{op}`"))

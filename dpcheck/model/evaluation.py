@@ -67,6 +67,7 @@ _PLACES: Mapping[str, str] = {
     "array": "an element of an array",
     "set": "an element of a set",
     "range": "an end of a range",
+    "rounds": "`repeat`",
     "index": "an index",
 }
 """What stands in an operation without a word of its own."""
@@ -656,6 +657,11 @@ def _range(lo: Value, hi: Value) -> Value:
     return SetValue(range(low, max(low, high + 1)))
 
 
+def _rounds(times: Value) -> Value:
+    """Return the numbers of the rounds of `repeat times`."""
+    return SetValue(range(1, max(0, _integer(times, "repeat")) + 1))
+
+
 def _product(left: Value, right: Value) -> Value:
     """Return `left * right` of two sets: the pairs, or of two numbers: the product."""
     if not isinstance(left, SetValue) and not isinstance(right, SetValue):
@@ -788,6 +794,7 @@ _OPERATIONS: Mapping[expressions.Operator, Callable[..., Value]] = {
     "array": lambda lo, *items: ArrayValue(_integer(lo, "array"), items),
     "set": lambda *args: set_of(args),
     "range": _range,
+    "rounds": _rounds,
     "index": _index,
     "hamming": _hamming,
     "l1": lambda left, right: _sum(_distances("l1", left, right)),

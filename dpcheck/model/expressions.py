@@ -31,8 +31,8 @@ Operator = Literal[
     "tuple", "array", "set", "range", "index",
     # distances of arrays or tuples of equal length
     "hamming", "l1", "linf",
-    # the i-th element of a set in its order, from 0 (loops over sets use it)
-    "element",
+    # the i-th element of a set in its order, from 0 (loops over sets use it); 1..n for `repeat n`
+    "element", "rounds",
 ]  # fmt: skip
 
 BinderKind = Literal[

@@ -40,14 +40,19 @@ NONE: Final[Names] = frozenset()
 _NEEDED: Final = {
     "probability": range(2),
     "count": range(21),
-    **dict.fromkeys(("/", "div", "mod", "^", "ln"), range(1, 21)),
+    **dict.fromkeys(("/", "div", "mod", "^", "ln", "rounds"), range(1, 21)),
 }
 """Some numbers that an operator, or a kind of parameter, takes where it does not take all."""
 
 _FREE_FIRST: Final = frozenset(("/", "div", "mod", "^"))
 """Operators that take any number on their left."""
 
-_WORDS: Final = {"neg": "`-`", "range": "`..`", "tuple": "a tuple that is not output"}
+_WORDS: Final = {
+    "neg": "`-`",
+    "range": "`..`",
+    "rounds": "`repeat`",
+    "tuple": "a tuple that is not output",
+}
 
 
 @dataclass(frozen=True, eq=False)

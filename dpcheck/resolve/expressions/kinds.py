@@ -169,7 +169,7 @@ def shown(kinds: Iterable[Kind]) -> str:
 _NEEDS: Final[Mapping[expressions.Operator, frozenset[Kind]]] = {
     **dict.fromkeys(("+", "-", "neg", "abs", "<", "<=", ">", ">=", "clamp", "exp"), QUANTITY),
     **dict.fromkeys(("div", "floor", "ceil"), QUANTITY),
-    **dict.fromkeys(("mod", "^", "ln", "range"), NUMBER),
+    **dict.fromkeys(("mod", "^", "ln", "range", "rounds"), NUMBER),
     "not": BOOLEAN,
     **dict.fromkeys(("hamming", "l1", "linf"), INDEXED),
 }
@@ -185,7 +185,7 @@ _YIELDS: Final[Mapping[expressions.Operator, frozenset[Kind]]] = {
     **dict.fromkeys(("argmax", "argmin"), NUMBER),
     "tuple": frozenset({"tuple"}),
     "array": frozenset({"array"}),
-    **dict.fromkeys(("set", "range"), SET),
+    **dict.fromkeys(("set", "range", "rounds"), SET),
 }
 
 
@@ -354,7 +354,7 @@ class KindChecker:
                 for kinds in found:
                     items |= kinds.possible
                 return Kinds(_YIELDS[op], items)
-            case "range":
+            case "range" | "rounds":
                 return Kinds(SET, NUMBER)
             case _:
                 return Kinds(_YIELDS.get(op, EVERY))

@@ -449,7 +449,7 @@ class _Walk(Locals):
                 mistake = structure.BadRepeat(span, value_text(value))
                 scope.report(wrong_value(value, span, mistake))
                 return []
-        domain = expressions.folded("range", [Const(1, span), times], span)
+        domain = expressions.folded("rounds", [times], span)
         before = self.missing
         self.left.append([])
         steps = self.rounds(partial(self.block, loop.body), domain, scope, None, span)
