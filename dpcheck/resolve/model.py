@@ -585,7 +585,8 @@ def _target_of(
     name = asked.name
     file, declaration = scope.file.visible.get(name.name, (None, None))
     if file is None or not isinstance(declaration, TargetItem):
-        scopes.report_no_target(name, TargetItem, scope)
+        words = arrangements.WORDS if asked.arguments else ()
+        scopes.report_no_target(name, TargetItem, scope, words)
         return None
     declared = declaration.inputs if isinstance(declaration, surface.Mechanism) else ()
     inputs = {each.name.name for each in declared}

@@ -280,14 +280,20 @@ class Scope:
 
 
 def report_no_target(
-    name: surface.Identifier, kinds: type[Declaration] | UnionType, scope: Scope
+    name: surface.Identifier,
+    kinds: type[Declaration] | UnionType,
+    scope: Scope,
+    words: tuple[str, ...] = (),
 ) -> None:
-    """Report a name that is none of these kinds of declarations, unless a syntax error hid it."""
+    """Report a name that is none of these kinds of declarations, unless a syntax error hid it.
+
+    `words` are no declarations, and may be meant as well.
+    """
     _, declaration = scope.file.visible.get(name.name, (None, None))
     if declaration is None and name.name in scope.session.lost_words:
         return
     what = None if declaration is None else what_is(declaration)
-    candidate = scope.session.suggestion(name.name, scope.file.names_of(kinds))
+    candidate = scope.session.suggestion(name.name, [*scope.file.names_of(kinds), *words])
     scope.report(UnknownTarget(name.span, name.name, what, candidate))
 
 
