@@ -50,6 +50,12 @@ def elsewhere(
                 written = by_position(WORDS.get(name.lower(), name), given)
                 if written and any(argument.name for argument in given) and not is_known(name):
                     return ForeignSpelling(side.span, side.span.text, written)
+            case surface.Index(base=surface.Name(name=name), indices=indices) if not is_known(name):
+                given = tuple(surface.Argument(None, each, span=each.span) for each in indices)
+                written = by_position(WORDS.get(name.lower(), name), given)
+                if written:
+                    return ForeignSpelling(side.span, side.span.text, written)
+                continue
             case surface.Name(name=name, primed=False, quoted=False, span=span):
                 pass
             case _:
