@@ -72,6 +72,7 @@ OPERATOR_MEANINGS = {
     "R": "the operator 'release'",
 }
 TEMPORAL = frozenset({"X", "F", "G", "U", "W", "R"})
+BOUNDED = frozenset({"F", "G", "U"})
 WORDS_ELSEWHERE = {
     "continue": "put the rest of the loop's body into an `if`",
     "switch": "write `if x = 1 { ... } else if x = 2 { ... }`",
@@ -273,6 +274,8 @@ def _operator_alone(here: _Place) -> Explained | None:
         return None
     if before.type in TEMPORAL and kind in ("LE", "LT", "GE", "GT"):
         return None  # a bound of steps
+    if before.type in BOUNDED and kind == "OPEN_BRACKET" and here.token(2).type == "COMMA":
+        return None  # bounds of steps, as other tools write them
     return Explained(syntax.KeywordAsName(here.span(-1), before.text, meaning, True, True))
 
 
@@ -435,6 +438,10 @@ _EDITS: tuple[tuple[str, str, str, str, str], ...] = (
     ("", "X", _RELATIONS, "", "`X` is one step and has no bound; nest it, or use `F<=k`"),
     ("", "W R", _RELATIONS, "", "`{before}` has no bound; `F<=k`, `G<=k` and `U<=k` have"),
     ("", "F G U", "LT GE GT", "", "a bound of steps is written `{before}<=k`"),
+    (
+        *("", "F G U", "OPEN_BRACKET", ""),
+        "a bound of steps is written `{before}<=k`; from step 1 on is `X` before it",
+    ),
     (" ".join(sorted(TEMPORAL)), "LE", "MINUS", "", "a bound of steps is 0, 1, 2, ..."),
     ("", "", "ARROW", "IMPLIES", "write `=>` for implication"),
     (

@@ -414,7 +414,7 @@ def _product(r: _Reader, i: int) -> Slip | None:
     known = AT_TOP_LEVEL.keys() | IN_A_BLOCK.keys() | BETWEEN_OPERANDS.keys() | ELSE_IF
     if kind in NAMES and (r.type(i + 1) in GOES_ON or r.text(i) in known | {"not", "at"}):
         return None
-    if r.type(i - 2) in ("LE", "SLASH") and {r.text(i - 3), r.text(i - 5)} & set("FGU"):
+    if r.type(i - 2) in ("LE", "GE", "SLASH") and {r.text(i - 3), r.text(i - 5)} & set("FGU"):
         return None  # a bound of steps
     bound = i - 1
     while r.type(bound) in ("NUMBER", "SLASH"):
@@ -823,10 +823,16 @@ _STATES = tuple(
 _NOT_IN = ((r"([\w']+(?:\[\w+\])?) not in (\{[^{}]*\}|[\w.+-]+)", r"!(\1 in \2)"),)
 _RANGE = r"(-?\w+\.\.-?\w+)"
 _PAIRS = ((rf"(?<!-){_RANGE} *\* *{_RANGE}", r"(\1) * (\2)"),)
+MOST_NEXT = 5
+"""The longest row of `X` that anybody would write for a lower bound of steps."""
 _STEPS = (
     (r"([FGU]) *\[ *0 *, *(\w+) *\]", r"\1<=\2"),
     (r"([FGU]) *\[ *(\d+) *\]", r"\1<=\2"),
-    (r"([FG]) *\[ *1 *, *(\w+) *\]", r"X \1<=(\2 - 1)"),
+    *(
+        (rf"([FG]) *\[ *{n} *, *(\w+) *\]", rf"{'X ' * n}\1<=(\2 - {n})")
+        for n in range(1, MOST_NEXT + 1)
+    ),
+    *((rf"([FG]) *>= *{n}(?= +[\w(!])", rf"{'X ' * n}\1") for n in range(1, MOST_NEXT + 1)),
 )
 _SET = r"([^:\n\[\]]+?)"
 _ALL_OF = (

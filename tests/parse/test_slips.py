@@ -105,6 +105,8 @@ AT_TOP_LEVEL = {
     "check m: P=1 [ F[0,3] a ]": "check m: P=1 [ F<=3 a ]",
     "check m: P=1 [ a U[0, n] b ]": "check m: P=1 [ a U<=n b ]",
     "check m: P=1 [ F[1, n] a ]": "check m: P=1 [ X F<=(n - 1) a ]",
+    "check m: P=1 [ F[2,5] a ]": "check m: P=1 [ X X F<=(5 - 2) a ]",
+    "check m: P=1 [ !G>=3 a ]": "check m: P=1 [ !X X X G a ]",
     "check m: P=1 [ G[2] a ]": "check m: P=1 [ G<=2 a ]",
     "check m: P=1 [ forall v in 0..1: F output = v ]": (
         "check m: P=1 [ forall(v in 0..1 : F output = v) ]"
