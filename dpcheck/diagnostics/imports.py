@@ -28,11 +28,18 @@ Right: import "noise.dpm"
 
 
 class ImportOutsideRoot(Mistake, code="DP702"):
-    """The imported path leads out of the root directory."""
+    """The imported path leads out of the root directory.
+
+    `common` is the folder, from the working directory, that holds both files, if it is to be told.
+    """
 
     path: str
     root: str
+    common: str | None = None
 
+    help_text = (
+        "check the file from the folder `{self.common}`, or move the other file into `{self.root}`"
+    )
     label_text = "not inside the root"
     title_text = "the import `{self.path}` leads outside of `{self.root}`"
     explanation = """\

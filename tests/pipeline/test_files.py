@@ -94,8 +94,12 @@ def test_a_file_outside_of_the_working_directory_is_bound_by_its_folder(folder, 
     (folder / "a" / "uses.dpm").write_text('import "../b/four.dpm"\n', "utf-8")
     (folder / "a" / "near.dpm").write_text('import "deep/three.dpm"\n', "utf-8")
     monkeypatch.chdir(folder / "b")
-    assert kinds(closure_of("../a/uses.dpm").mistakes) == [ImportOutsideRoot]
+    mistakes = closure_of("../a/uses.dpm").mistakes
+    assert kinds(mistakes) == [ImportOutsideRoot]
+    assert "from the folder `..`" in mistakes[0].help
     assert closure_of("../a/near.dpm").is_sound
+    monkeypatch.chdir("..")
+    assert closure_of("a/uses.dpm").is_sound
 
 
 @pytest.mark.skipif(os.name != "posix", reason="makes a link")
@@ -103,7 +107,9 @@ def test_a_link_does_not_lead_out_of_the_root(folder):
     (folder / "a" / "link.dpm").symlink_to(folder / "b" / "four.dpm")
     (folder / "a" / "uses.dpm").write_text('import "link.dpm"\n', "utf-8")
     (path,) = [path for path in model_paths(["a"])[0] if path.shown == "a/uses.dpm"]
-    assert kinds(Library().closure(path).mistakes) == [ImportOutsideRoot]
+    mistakes = Library().closure(path).mistakes
+    assert kinds(mistakes) == [ImportOutsideRoot]
+    assert mistakes[0].help is None
 
 
 def test_an_absolute_import_inside_of_the_root_is_fine(folder):

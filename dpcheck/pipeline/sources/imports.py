@@ -285,6 +285,20 @@ def named_path(importer: ModelPath, item: surface.ImportFile) -> Path:
     return Path(os.path.normpath(importer.real.parent / item.path))
 
 
+def _common_folder(importer: ModelPath, named: Path) -> str | None:
+    """Return the folder that holds a root and a file named outside of it, from where we work.
+
+    None for a link in the root: nobody is told where that leads. None for a whole disk, too.
+    """
+    if named.is_relative_to(importer.root):
+        return None
+    try:
+        common = Path(os.path.commonpath([importer.root, named]))
+        return None if common == common.parent else os.path.relpath(common)
+    except ValueError:  # on another disk
+        return None
+
+
 def _imported_path(importer: ModelPath, item: Import) -> ModelPath | Mistake:
     """Return the file an import names, or why it names none."""
     if isinstance(item, surface.ImportStandard):
@@ -293,7 +307,8 @@ def _imported_path(importer: ModelPath, item: Import) -> ModelPath | Mistake:
     try:
         real = (importer.real.parent / item.path).resolve()
         if not real.is_relative_to(importer.root):
-            return ImportOutsideRoot(item.path_span, item.path, str(importer.root))
+            common = _common_folder(importer, named_path(importer, item))
+            return ImportOutsideRoot(item.path_span, item.path, str(importer.root), common)
         if is_hidden(real, importer.real.parent):
             return ImportNotFound(item.path_span, item.path, "hidden files are not read", None)
         if real.is_file() and real.suffix not in (SUFFIX, *TABLE_SUFFIXES):
