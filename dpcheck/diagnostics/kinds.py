@@ -171,16 +171,32 @@ Right: a[1]
 
 
 class NotAnArray(Mistake, code="DP408"):
-    """`a[i] := e` for something that is not declared as an array, or `a := e` that does not fit."""
+    """`a[i] := e` for something that is not declared as an array, or `a := e` that does not fit.
+
+    `is_prior`: it is `prior a[i] ~ d`, before which nothing is declared.
+    """
 
     name: str
+    is_prior: bool = False
 
     title_text = "`{self.name}` is not an array that is declared before this"
-    help_text = "declare it first, as in `var {self.name}[1..3] := 0`"
     explanation = """\
 A local array is declared with its range of indices before its elements are assigned.
 
 Wrong: a[1] := 0
 Right: var a[1..3] := 0
        a[1] := 0
+
+A `prior` stands before all declarations, and draws a tuple where an array is meant.
+
+Wrong: prior a[1..2] ~ uniform(0..1)
+Right: prior a ~ uniform((0..1) * (0..1))
 """
+
+    @property
+    def help(self) -> str:
+        """What to write before it, or in its place."""
+        if self.is_prior:
+            drawn = f"`prior {self.name} ~ uniform((0..1) * (0..1))`"
+            return f"draw a tuple, as in {drawn}, of which `{self.name}[1]` is read"
+        return f"declare it first, as in `var {self.name}[1..3] := 0`"

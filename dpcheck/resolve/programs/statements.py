@@ -13,6 +13,7 @@ from functools import partial
 from typing import Final, assert_never
 
 from dpcheck.diagnostics import composition, structure
+from dpcheck.diagnostics.kinds import NotAnArray
 from dpcheck.model import program, surface
 from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Var, reads
 from dpcheck.model.offers import fixed_symbol, offer_symbol
@@ -253,6 +254,11 @@ class _Walk(Locals):
         if mechanism is not None:
             return self.sampled(mechanism, statement, scope)
         drawn = distribution(statement.distribution, scope)
+        if isinstance(place, surface.Cell) and statement.is_prior:
+            if self.assignable(place.name, scope):
+                scope.report(NotAnArray(place.span, place.name.name, is_prior=True))
+            self.assigned(place.name.name)
+            return []
         within: Expr | None = None
         target = scope.names.fresh("drawn#")
         steps = self.assignment(place, Var(target, span), scope, span)
