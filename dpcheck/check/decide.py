@@ -144,10 +144,10 @@ def selected_states(truths: Truths, at: claims.At | None) -> IntArray:
     match at:
         case None:
             return chain.initial
-        case claims.AtCondition(condition=condition, span=span):
+        case claims.AtCondition(condition=condition, span=span, member=member):
             found = chain.initial[truths.at(condition, chain.initial)]
             if len(found) == 0:
-                raise ClaimRejected(AtSelectsNothing(span, formula_text(condition)))
+                raise ClaimRejected(AtSelectsNothing(span, formula_text(condition), member))
             return found
         case claims.AtState(key=key, span=span):
             states = np.flatnonzero(chain.labelling[key])

@@ -293,10 +293,15 @@ Right: P>=1/2 [ X output = x ]      P>=1/2 [ X G output = x ]
 
 
 class AtSelectsNothing(Mistake, code="DP691"):
-    """The condition after `at` holds at no initial state."""
+    """The condition after `at` holds at no initial state.
+
+    `member` is a state of the family that is named in its place.
+    """
 
     condition: str
+    member: str | None = None
 
+    help_text = "ask at one state, which need not be initial: `at {self.member}`"
     title_text = "no initial state satisfies `{self.condition}`"
     explanation = """\
 `at` restricts a claim to the initial states where a condition holds. Here it holds at none, so the

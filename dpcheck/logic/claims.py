@@ -231,10 +231,14 @@ class ForAll(Frozen):
 
 
 class AtCondition(Frozen):
-    """`at condition`: the initial states where a state formula holds."""
+    """`at condition`: the initial states where a state formula holds.
+
+    `member` is a state of the family that the condition names, if it is one.
+    """
 
     condition: StateFormula
     span: Span
+    member: str | None = None
 
 
 class AtState(Frozen):

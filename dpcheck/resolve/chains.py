@@ -261,6 +261,12 @@ def is_member(family: program.Family, indices: Sequence[Value]) -> bool:
     )
 
 
+def first_member(family: program.Family) -> Label | None:
+    """Return the label of the first member of a family, if it has any."""
+    domains = [domain_of(family, position).items for position in range(len(family.indices))]
+    return Label(family.name, tuple(items[0] for items in domains)) if all(domains) else None
+
+
 # --- neighbors, initial states, observations -----------------------------------------------
 
 

@@ -17,7 +17,7 @@ from dpcheck.model.distributions import DISTRIBUTIONS
 from dpcheck.model.evaluation import described
 from dpcheck.model.program import ExplicitChain
 from dpcheck.model.surface_text import one_line, written_text
-from dpcheck.resolve.chains import known_member
+from dpcheck.resolve.chains import first_member, known_member
 from dpcheck.resolve.claims.elsewhere import by_position, elsewhere
 from dpcheck.resolve.claims.formulas import (
     Reader,
@@ -114,20 +114,23 @@ def _labels(reader: Reader) -> set[str]:
 
 def at_condition(tree: surface.Expression, reader: Reader) -> claims.At | None:
     """Return where a claim is asked: one state of a chain, or the states of a condition."""
+    member: Label | None = None
     if isinstance(reader.target, ExplicitChain):
         states = reader.states
         match tree:
             case surface.Name(name=name, primed=False, span=span) if name in states.families:
                 if not states.families[name].indices:
                     return _at_state(Label(name, ()), span, reader)
+                member = first_member(states.families[name])
             case surface.Index(
                 base=surface.Name(name=name, primed=False, span=base), indices=indices, span=span
             ) if name in states.families:
                 identifier = surface.Identifier(name, span=base)
-                member = known_member(identifier, indices, span, states, reader.scope)
-                return None if member is None else _at_state(member, span, reader)
+                asked = known_member(identifier, indices, span, states, reader.scope)
+                return None if asked is None else _at_state(asked, span, reader)
     formula = state_formula(tree, reader)
-    return None if formula is None else claims.AtCondition(formula, tree.span)
+    one = None if member is None else member.text
+    return None if formula is None else claims.AtCondition(formula, tree.span, one)
 
 
 def _at_state(state: Label, span: Span, reader: Reader) -> claims.AtState:
