@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from dpcheck.diagnostics import runs
-from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.mistakes import Label, Mistake
 from dpcheck.diagnostics.runs import RunMistake, WhatFails
 from dpcheck.model.evaluation import Fault, FaultKind
 from dpcheck.source import Span
@@ -138,11 +138,13 @@ class ParamsTogether(Mistake, code="DP626"):
     """A target with its claim depends on what has no place beside its `param`.
 
     `part` is the edit that asks about one value, where that is enough: else `-D` chooses it.
+    `beside` is where in the target the number stands that does not fit, where that is known.
     """
 
     why: str
     chosen: str
     part: str | None = None
+    beside: Label | None = None
 
     title_text = "{self.why}"
     help_text = "ask about one value: {self.part}"
@@ -154,6 +156,11 @@ probabilities or as a budget `dp(eps)`, stands inside of `exp` and of budgets on
 
 Wrong: param eps > 0   ...   check m: dp(eps + 1)
 Right: param eps > 0   ...   check m: dp(2 * eps)"""
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The claim, and what does not fit in its target."""
+        return super().labels if self.beside is None else (*super().labels, self.beside)
 
 
 class NotForAllValues(Mistake, code="DP627"):

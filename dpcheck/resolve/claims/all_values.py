@@ -8,6 +8,7 @@ from operator import and_
 from typing import TYPE_CHECKING, TypeGuard
 
 from dpcheck import exact
+from dpcheck.diagnostics.mistakes import Label
 from dpcheck.diagnostics.params import (
     BoundForSomeValues,
     LoopHidesParam,
@@ -26,7 +27,13 @@ from dpcheck.model.surface_text import one_line
 from dpcheck.model.values import Value, value_text
 from dpcheck.records import dataclass, replace
 from dpcheck.resolve.expressions.expressions import interval_ends, is_within
-from dpcheck.resolve.expressions.params import OF_RATIONALS, ParamValue, near_interval, params_in
+from dpcheck.resolve.expressions.params import (
+    OF_RATIONALS,
+    ParamValue,
+    near_interval,
+    params_in,
+    place_of,
+)
 from dpcheck.resolve.names.scopes import Asked, FreshNames, Known, Scope
 from dpcheck.source import Span
 
@@ -85,15 +92,24 @@ def quantified(
         instead = _instead_of(claim)
         scope.report(NotForAllValues(*what, own, value, part, instead))
     sound = [target for target in targets if target not in scope.session.doubtful]
-    why = _why_not_together([*params_in(sound), *of_claim], params, asked)
+    why, other = _why_not_together([*params_in(sound), *of_claim], params, asked)
     if why is not None:
         place = question.target.span.to(question.claim.span)
-        scope.report(ParamsTogether(place, why, f"{own}={value}", part))
+        scope.report(ParamsTogether(place, why, f"{own}={value}", part, _label_of(other, sound)))
     # Bounds of one parameter, alone or in `exp`, are looked at whatever else stands beside them.
     is_mixed = len({value.is_exponential for value in values}) > 1
     of_one = () if is_mixed else tuple(filter(partial(_is_of_one, params[0]), asked))
     is_fitting = _bounds_fit(known, of_one, scope)
     return Quantified(known) if is_fitting and what is None and why is None else WRONG
+
+
+def _label_of(
+    value: ParamValue | exact.ExpNumber | None, targets: Sequence[Target]
+) -> Label | None:
+    """Return the mark of a number where it stands in a target, if that is known."""
+    if value is None or (place := place_of(targets, value)) is None:
+        return None
+    return Label(place, f"this is {value_text(value)}")
 
 
 def _is_of_one(param: exact.Param, asked: Asked) -> bool:
@@ -169,30 +185,36 @@ def _why_not_together(
     found: Sequence[ParamValue | exact.ExpNumber],
     params: Sequence[exact.Param],
     asked: Sequence[Asked],
-) -> str | None:
-    """Return why what a claim depends on has no common field; None if it has.
+) -> tuple[str | None, ParamValue | exact.ExpNumber | None]:
+    """Return why what a claim depends on has no common field, and a value that does not fit.
 
+    None if it has one; None beside a reason that only the claim gives.
     `found` leaves out what stands in a target with a mistake: it may be meant as another thing.
     """
     values = [value for value in found if not isinstance(value, exact.ExpNumber)]
     first = f"`{params[0].name}`"
     if len(params) > 1:
-        return f"this depends on {first} and `{params[1].name}`, and a target has one `param`"
+        second = next(value for value in values if value.param == params[1])
+        why = f"this depends on {first} and `{params[1].name}`, and a target has one `param`"
+        return why, second
     outside = next((value for value in values if not value.is_exponential), None)
     if outside is not None and any(value.is_exponential for value in values):
         if any(v.is_exponential and isinstance(v, exact.ParamNumber) for v in values):
-            return f"{first} stands both inside and outside of `exp`"
+            return f"{first} stands both inside and outside of `exp`", outside
         text = value_text(outside)
         other = "alone" if text == params[0].name else f"as `{text}`"
-        return f"{first} is a budget here, so it stands in `exp` and budgets only, not {other}"
-    if len(found) > len(values):
-        return f"`exp` of a number stands beside the parameter {first}"
+        why = f"{first} is a budget here, so it stands in `exp` and budgets only, not {other}"
+        return why, outside
+    number = next((value for value in found if isinstance(value, exact.ExpNumber)), None)
+    if number is not None:
+        return f"`exp` of a number stands beside the parameter {first}", number
     for each in asked:
         budget = each.value
         if isinstance(budget, exact.Budget) and budget.offset != 0:
             written = f"not `{one_line(each.span.text)}`"
-            return f"beside {first} a budget is a sum of logarithms, such as `ln 3`, {written}"
-    return None
+            why = f"beside {first} a budget is a sum of logarithms, such as `ln 3`, {written}"
+            return why, None
+    return None, None
 
 
 # --- which values --------------------------------------------------------------------------

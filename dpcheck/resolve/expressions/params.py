@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeGuard
 
 from dpcheck.diagnostics.mistakes import Mistake
@@ -125,6 +125,26 @@ def params_in(
             for each in fields(node):  # type: ignore[arg-type]
                 part = getattr(node, each.name)
                 yield from params_in(part, bound, in_exponent=in_exponent)
+
+
+def place_of(node: object, value: ParamValue | ExpNumber) -> Span | None:
+    """Return where a value that `params_in` yields stands below a node of the core, if it is known.
+
+    A budget that was made of a number in an exponent stands nowhere as it is.
+    """
+    match node:
+        case Const(value=found, span=span):
+            return span if found == value else None
+        case Span():
+            return None
+        case tuple() | list():
+            parts: Iterable[object] = node
+        case _ if hasattr(node, "__dataclass_fields__"):
+            parts = (getattr(node, each.name) for each in fields(node))  # type: ignore[arg-type]
+        case _:
+            return None
+    places = (place_of(part, value) for part in parts)
+    return next((place for place in places if place is not None), None)
 
 
 def report_misuse(node: object, scope: Scope, tainted: frozenset[str] = frozenset()) -> None:
