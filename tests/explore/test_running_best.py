@@ -10,6 +10,7 @@ import pytest
 
 import dpcheck
 from dpcheck.explore import mechanism
+from dpcheck.explore.programs import running_best
 from dpcheck.explore.programs.running_best import with_running_best
 
 DRAWS = "for i in 1..3 { v[i] ~ NOISE(q[i]) }"
@@ -34,6 +35,8 @@ KEPT = {
     "of another": f"""var w[1..3] := 0 {DRAWS} for i in 1..3 {{ w[i] ~ NOISE(0) }}
       output v[argmax(w)] > 1""",
     "two arrays": f"""var w[0..1] := 0 {DRAWS} for i in 0..1 {{ w[i] ~ NOISE(q[i + 1]) }}
+      output (argmax(v), argmax(w))""",
+    "side by side": """var w[1..3] := 0 for i in 1..3 { v[i] ~ NOISE(q[i]) w[i] ~ NOISE(0) }
       output (argmax(v), argmax(w))""",
 }
 
@@ -109,6 +112,16 @@ def test_sum_is_kept(asked, monkeypatch):
     kept = rows(text_of(statements, policy))
     monkeypatch.setattr(mechanism, "with_running_best", lambda program: program)
     assert kept == rows(text_of(statements, policy))
+
+
+def test_many_questions_take_one_look_at_the_program(monkeypatch):
+    looks = []
+    found = running_best.flow_of
+    monkeypatch.setattr(running_best, "flow_of", lambda *of: looks.append(of) or found(*of))
+    many = "".join(f"a{k} ~ NOISE(1) b{k} ~ NOISE(1) output max(a{k}, b{k}) " for k in range(20))
+    target = target_of(many)
+    assert with_running_best(target) is not target
+    assert len(looks) == 1
 
 
 def test_what_may_be_no_number_is_told_apart():

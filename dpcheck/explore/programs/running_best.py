@@ -15,9 +15,9 @@ remember.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 
-from dpcheck.explore.programs.liveness import flow_of, readers_of
+from dpcheck.explore.programs.liveness import Flow, flow_of
 from dpcheck.explore.values.mistakes import spoken
 from dpcheck.model import program
 from dpcheck.model.expressions import (
@@ -57,16 +57,41 @@ class _Cells(Frozen):
 Round = dict[str, int]
 """The nodes that write the cells, by their names, in order."""
 
+Asked = list[set[tuple[str, _Cells]]]
+"""What each node asks, and of which cells."""
+
 
 def with_running_best(mechanism: program.Mechanism) -> program.Mechanism:
     """Return the mechanism where what is asked of many cells is known before that."""
-    asked: dict[_Cells, set[str]] = {}
-    for node in mechanism.nodes:
-        for kind, cells in _questions(node):
-            asked.setdefault(cells, set()).add(kind)
-    for cells, kinds in asked.items():
-        mechanism = _with_answers(mechanism, cells, kinds) or mechanism
-    return mechanism
+    asked = [{*_questions(node)} for node in mechanism.nodes]
+    kinds: dict[_Cells, set[str]] = {}
+    for each in asked:
+        for kind, cells in each:
+            kinds.setdefault(cells, set()).add(kind)
+    alone = _read_alone(mechanism, kinds) if kinds else {}
+    rounds = {
+        cells: found
+        for cells, found in (_rounds(mechanism, asked, alone) if alone else {}).items()
+        if kinds[cells].isdisjoint(("argmax", "argmin"))
+        or all((*each,) in (cells.names, cells.names[::-1]) for each in found)
+    }
+    return _with_answers(mechanism, asked, kinds, rounds) if rounds else mechanism
+
+
+def _read_alone(mechanism: program.Mechanism, every: Iterable[_Cells]) -> dict[str, _Cells]:
+    """Return by their names the cells that nothing but what is asked of all of them reads."""
+    of_name: dict[str, _Cells] = {}
+    several: set[_Cells] = set()
+    for cells in every:
+        for name in cells.names:
+            if of_name.setdefault(name, cells) != cells:
+                several |= {cells, of_name[name]}
+    others = {*reads(*(replaced(node, _answer) for node in mechanism.nodes))}
+    return {
+        name: cells
+        for name, cells in of_name.items()
+        if cells not in several and others.isdisjoint(cells.names)
+    }
 
 
 def _questions(node: program.Node) -> Iterator[tuple[str, _Cells]]:
@@ -114,58 +139,69 @@ def _variable(expr: Expr) -> str:
     return ""
 
 
+def _answer(part: object) -> Var | None:
+    """Return the variable of what an expression asks; None if it does not."""
+    match _question(part):
+        case kind, cells:
+            assert isinstance(part, Apply | Binder), "others ask nothing"
+            return Var(cells.variable(kind), part.span)
+    return None
+
+
 def _with_answers(
-    mechanism: program.Mechanism, cells: _Cells, kinds: set[str]
-) -> program.Mechanism | None:
-    """Return the mechanism that reads what is asked in variables; None without the law."""
+    mechanism: program.Mechanism,
+    asked: Asked,
+    kinds: Mapping[_Cells, set[str]],
+    rounds: Mapping[_Cells, list[Round]],
+) -> program.Mechanism:
+    """Return the mechanism that reads in variables what is asked of cells with rounds."""
 
     def answer(part: object) -> Var | None:
-        match _question(part):
-            case kind, found if found == cells:
-                assert isinstance(part, Apply | Binder), "others ask nothing"
-                return Var(cells.variable(kind), part.span)
-        return None
+        found = _question(part)
+        return _answer(part) if found is not None and found[1] in rounds else None
 
-    rounds = _rounds(mechanism, cells)
-    nodes = [replaced(node, answer) for node in mechanism.nodes]
-    if rounds is None or not {*cells.names}.isdisjoint(reads(*nodes)):
-        return None
-    for each in rounds:
-        is_in_order = (*each,) in (cells.names, cells.names[::-1])
-        if not is_in_order and not kinds.isdisjoint(("argmax", "argmin")):
-            return None
-        for name in each:
-            _take_in(nodes, name, each, cells, kinds)
+    nodes = [
+        replaced(node, answer) if any(cells in rounds for _, cells in each) else node
+        for node, each in zip(mechanism.nodes, asked, strict=True)
+    ]
+    for cells, found in rounds.items():
+        for each in found:
+            for name in each:
+                _take_in(nodes, name, each, cells, kinds[cells])
     return replace(mechanism, nodes=tuple(nodes))
 
 
-def _rounds(mechanism: program.Mechanism, cells: _Cells) -> list[Round] | None:
-    """Return the rounds of which cells are read; None if something else may be read."""
-    nodes, flow = mechanism.nodes, flow_of(mechanism, frozenset())
-    if not {*cells.names}.isdisjoint(flow.live[mechanism.entry]):
-        return None
-    writing = {
-        k: written
-        for k, node in enumerate(nodes)
-        if (written := {*program.written(node)} & {*cells.names})
-        and any(readers_of(k, name, flow) for name in written)
-    }
-    rounds: list[Round] = []
+def _rounds(
+    mechanism: program.Mechanism, asked: Asked, alone: Mapping[str, _Cells]
+) -> dict[_Cells, list[Round]]:
+    """Return the rounds of which cells are read, where nothing else may be read.
+
+    alone: by their names, the cells.
+    """
+    flow = flow_of(mechanism, frozenset())
+    rounds: dict[_Cells, list[Round]] = {}
+    others = {alone[name] for name in flow.live[mechanism.entry] if name in alone}
     for piece in _straight_pieces(mechanism):
-        begun: Round = {}
+        begun: dict[_Cells, Round] = {}
         for k in piece:
-            if begun and any(found == cells for _, found in _questions(nodes[k])):
-                return None
-            for name in writing.get(k, ()):
-                if not _is_number(nodes[k]):
-                    return None
-                begun[name] = k
-            if len(begun) == len(cells.names):
-                rounds.append(begun)
-                begun = {}
-        if begun:
-            return None
-    return rounds
+            others.update(cells for _, cells in asked[k] if cells in begun)
+            node = mechanism.nodes[k]
+            for name in _read_later(node, flow, alone):
+                cells = alone[name]
+                if not _is_number(node):
+                    others.add(cells)
+                begun.setdefault(cells, {})[name] = k
+                if len(begun[cells]) == len(cells.names):
+                    rounds.setdefault(cells, []).append(begun.pop(cells))
+        others.update(begun)
+    return {cells: found for cells, found in rounds.items() if cells not in others}
+
+
+def _read_later(node: program.Node, flow: Flow, names: Container[str]) -> list[str]:
+    """Return the variables, of some, that a node writes and that may be read then."""
+    written = [name for name in program.written(node) if name in names]
+    after = {name for k in program.successors(node) for name in flow.live[k]} if written else ()
+    return [name for name in written if name in after]
 
 
 def _straight_pieces(mechanism: program.Mechanism) -> Iterator[list[int]]:
