@@ -124,6 +124,21 @@ def test_many_questions_take_one_look_at_the_program(monkeypatch):
     assert len(looks) == 1
 
 
+def test_memory_says_of_which_cells_the_best_is():
+    """A state is told as what it is: a cell that is not drawn is no part of a maximum."""
+    draws = """v[1] ~ NOISE(q[1]) output 1 v[2] ~ NOISE(q[2]) v[3] ~ NOISE(q[3]) output 2
+      if max(v) > 1 { output argmax(v) } else { output sum(v) > 0 }"""
+    text = text_of(draws, "clamped -1..2")
+    told = [
+        str(dpcheck.loads(f"{text}check m: P>0 [ {'X ' * k}P<0 [ X output > 0 ] ]").answers()[-1])
+        for k in (1, 2)
+    ]
+    kept = ("argmax(v)", "max(v)", "sum(v)")
+    for text, so_far in zip(told, (" so far", ""), strict=True):
+        for each in kept:
+            assert f" {each}{so_far} = " in " ".join(text.split())
+
+
 def test_what_may_be_no_number_is_told_apart():
     """Mistakes of `argmax` name what it was asked of."""
     with pytest.raises(dpcheck.ModelError, match=r"`argmax` needs a number, not the symbol top"):

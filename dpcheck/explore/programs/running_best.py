@@ -50,8 +50,12 @@ class _Cells(Frozen):
     places: tuple[int, ...]
 
     def variable(self, kind: str) -> str:
-        """Return the variable of what is asked of those written so far, spoken `argmax(v)`."""
+        """Return the variable of what is asked of all, spoken `argmax(v)`."""
         return f"{kind}({self.text})#{self.names[0]}"
+
+    def so_far(self, kind: str) -> str:
+        """Return the variable of what is asked of those written so far, where others follow."""
+        return f"{kind}({self.text}) so far#{self.names[0]}"
 
 
 Round = dict[str, int]
@@ -232,28 +236,37 @@ def _take_in(
     nodes: list[program.Node], name: str, round_: Round, cells: _Cells, kinds: set[str]
 ) -> None:
     """Let what is asked be known once a cell is written, too."""
-    k, is_first = round_[name], name == next(iter(round_))
+    k, first, last = round_[name], next(iter(round_)), next(reversed(round_))
     writer = nodes[k]
     assert isinstance(writer, program.Sample | program.Assign), "these write numbers"
     span, after, cell = writer.span, writer.next, Var(name, writer.span)
+    known = cells.variable if name == last else cells.so_far
 
     def then(target: str, value: Expr, after: int) -> int:
         nodes.append(program.Assign(target, value, None, after, span))
         return len(nodes) - 1
 
+    def best(kind: str) -> Var:
+        return Var(cells.so_far(kind), span)
+
     for kept in sorted({_KEPT[kind] for kind in kinds}):
-        best, otherwise = Var(cells.variable(kept), span), after
         if kept == "sum":
-            value = cell if is_first else Apply("+", (best, cell), span)
-            after = then(best.name, value, after)
+            value = cell if name == first else Apply("+", (best(kept), cell), span)
+            after = then(known(kept), value, after)
             continue
-        if f"arg{kept}" in kinds:
-            place = cells.places[cells.names.index(name)]
-            after = then(cells.variable(f"arg{kept}"), Const(place, span), after)
-        after = then(best.name, cell, after)
-        if not is_first:
-            wins = _WINS[kept][(*round_,) == cells.names]
-            beats = Apply(wins, (cell, best), span)
-            nodes.append(program.Branch(beats, after, otherwise, False, span))
-            after = len(nodes) - 1
+        place = Const(cells.places[cells.names.index(name)], span) if cells.places else None
+        better, otherwise = then(known(kept), cell, after), after
+        if place is not None and f"arg{kept}" in kinds:
+            better = then(known(f"arg{kept}"), place, better)
+        if name == first:
+            after = better
+            continue
+        if name == last:
+            otherwise = then(known(kept), best(kept), after)
+            if f"arg{kept}" in kinds:
+                otherwise = then(known(f"arg{kept}"), best(f"arg{kept}"), otherwise)
+        wins = _WINS[kept][(*round_,) == cells.names]
+        beats = Apply(wins, (cell, best(kept)), span)
+        nodes.append(program.Branch(beats, better, otherwise, False, span))
+        after = len(nodes) - 1
     nodes[k] = replace(writer, next=after)
