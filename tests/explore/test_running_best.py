@@ -139,6 +139,14 @@ def test_memory_says_of_which_cells_the_best_is():
             assert f" {each}{so_far} = " in " ".join(text.split())
 
 
+def test_mistake_is_about_a_number_that_is_drawn():
+    """Nobody can draw `max(v)` with bounds."""
+    endless = f"{DRAWS} var goes := true while goes {{ w ~ NOISE(1) goes := max(v) > w }} output 1"
+    with pytest.raises(dpcheck.ModelError, match=r"draw `v\[1\]` `clamped") as found:
+        rows(text_of(endless))
+    assert "`max(v)`" not in str(found.value)
+
+
 def test_what_may_be_no_number_is_told_apart():
     """Mistakes of `argmax` name what it was asked of."""
     with pytest.raises(dpcheck.ModelError, match=r"`argmax` needs a number, not the symbol top"):

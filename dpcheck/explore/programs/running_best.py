@@ -42,6 +42,10 @@ _WINS: dict[str, tuple[Operator, Operator]] = {"max": (">=", ">"), "min": ("<=",
 """How a number compares with the best so far where it is better: it wins ties or loses them."""
 
 
+_OF = "#of "
+"""What stands in a variable's name between what is asked and the first cell."""
+
+
 class _Cells(Frozen):
     """Cells of which something is asked: what they are called, and their indices."""
 
@@ -51,11 +55,16 @@ class _Cells(Frozen):
 
     def variable(self, kind: str) -> str:
         """Return the variable of what is asked of all, spoken `argmax(v)`."""
-        return f"{kind}({self.text})#{self.names[0]}"
+        return f"{kind}({self.text}){_OF}{self.names[0]}"
 
     def so_far(self, kind: str) -> str:
         """Return the variable of what is asked of those written so far, where others follow."""
-        return f"{kind}({self.text}) so far#{self.names[0]}"
+        return f"{kind}({self.text}) so far{_OF}{self.names[0]}"
+
+
+def cell_behind(name: str) -> str:
+    """Return a cell of which a variable is the best; the variable itself if it is another one."""
+    return name.rpartition(_OF)[2]
 
 
 Round = dict[str, int]

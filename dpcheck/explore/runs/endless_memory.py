@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dpcheck.chain.arrays import end_to_end
 from dpcheck.diagnostics.structure import EndlessMemory
+from dpcheck.explore.programs.running_best import cell_behind
 from dpcheck.explore.runs.program_points import DRAWS
 from dpcheck.explore.runs.raw_graph import RawStates, StatesAtPoint
 from dpcheck.explore.tails.tails import Tails
@@ -39,7 +40,7 @@ def endless_memory(states: RawStates, tails: Tails) -> EndlessMemory | None:
                 seen.add(law)
                 if len(seen) > MOST_RETURNS:
                     place = states.flow.nodes[places[state][0].cut[1]].span
-                    return EndlessMemory(place, spoken(name), bool(tails.moved))
+                    return EndlessMemory(place, spoken(cell_behind(name)), bool(tails.moved))
             state = int(parents[state])
     return None
 
