@@ -1981,6 +1981,18 @@ def test_what_is_offered_in_place_of_a_number_without_bounds_works_when_pasted(r
     assert n_mistakes
 
 
+def test_number_compared_for_ever_is_told_where_it_is_compared():
+    """The place was what stood after an output, where such a state was the last one met."""
+    text = """mechanism m { input x in 0..1  adjacent all  s ~ geometric(1, 1/2) unbounded
+  go := true  while go { output s  output h  go ~ bernoulli(1/3) }
+  go := true  while go {
+w ~ geometric(1, 1/2) unbounded
+    if w - 1 < s { s := w  output d }  output h  go ~ bernoulli(1/3) } }
+check m: dp(1)"""
+    (found,) = check_text(text)["errors"]
+    assert (found["code"], found["line"]) == ("DP542", 5)
+
+
 @pytest.mark.parametrize("rest", ["z := z - 1", "z := z + x"])
 def test_what_is_offered_where_a_number_is_moved_for_ever_works_when_pasted(rest):
     """It was a policy, with which the number grows as before."""

@@ -8,6 +8,8 @@ back very often is a mistake of the user, long before there are too many states.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from dpcheck.chain.arrays import end_to_end
 from dpcheck.diagnostics.structure import EndlessMemory
 from dpcheck.explore.programs.running_best import cell_behind
@@ -32,17 +34,31 @@ def endless_memory(states: RawStates, tails: Tails) -> EndlessMemory | None:
     places = {n: (table, k) for table in tables for k, n in enumerate(table.numbers.tolist())}
     for table in sorted(tables, key=lambda table: table.cut[0] != "sample"):  # to point at a draw
         laws: dict[object, set[Memory]] = {}
+        drawn = Counter[int]()
         state = int(table.numbers[-1])
         while state >= states.n_inputs:
+            kind, node = places[state][0].cut if state in places else ("", 0)
+            drawn[node] += kind == "sample"
             if state in places and (name := _name_beyond(*places[state], tails)) is not None:
                 values, law = _memory(*places[state], tails)
                 seen = laws.setdefault((places[state][0].cut, values), set())
                 seen.add(law)
                 if len(seen) > MOST_RETURNS:
-                    place = states.flow.nodes[places[state][0].cut[1]].span
+                    if kind != "sample":
+                        node = _draw_again(drawn, tails) or node
+                    place = states.flow.nodes[node].span
                     return EndlessMemory(place, spoken(cell_behind(name)), bool(tails.moved))
             state = int(parents[state])
     return None
+
+
+def _draw_again(drawn: Counter[int], tails: Tails) -> int | None:
+    """Return the node that draws, or tells sums apart, again and again on a run; None without one.
+
+    Those come first that are about numbers without bounds.
+    """
+    again = {node: count for node, count in drawn.items() if count > 1}
+    return max(again, key=lambda node: (node in tails.wide.arriving, again[node]), default=None)
 
 
 def _memory(table: StatesAtPoint, k: int, tails: Tails) -> tuple[Memory, Memory]:
