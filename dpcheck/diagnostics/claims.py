@@ -30,7 +30,10 @@ Right: check m: D{ln 2} [ F top ]
 
 
 class QuantityInFormula(Mistake, code="DP602"):
-    """A quantity inside a formula, or combined with something; `pairs` compare two sides each."""
+    """A quantity inside a formula, or combined with something.
+
+    pairs: the comparisons of a chain of them, two sides each.
+    """
 
     quantity: str
     pairs: tuple[str, ...] = ()
