@@ -133,8 +133,7 @@ def loads(text: str, **constants: Parameter) -> Model:
 
 def _model(closure: Closure, constants: Mapping[str, Parameter]) -> Model:
     model = Model(closure, tuple(constants.items()))
-    if not model._resolved.is_answerable:  # noqa: SLF001 - made here
-        _refuse(model.mistakes)
+    _refuse(model.mistakes)
     return model
 
 
@@ -147,10 +146,7 @@ def _refuse(mistakes: Iterable[Mistake]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A model file with everything it imports, free of mistakes that can be seen in its text.
-
-    Its own claims may have some: no other question is about these.
-    """
+    """A model file with everything it imports, free of mistakes that can be seen in its text."""
 
     _closure: Closure
     _constants: tuple[tuple[str, Parameter], ...] = ()
@@ -169,7 +165,7 @@ class Model:
 
     @property
     def mistakes(self) -> tuple[Mistake, ...]:
-        """The mistakes of the text; in a model at hand they are warnings, or about its claims."""
+        """The mistakes of the text; in a model at hand they are warnings."""
         return self._resolved.mistakes
 
     @cached_property
@@ -198,7 +194,7 @@ class Model:
 
     @property
     def claims(self) -> tuple[ResolvedCheck, ...]:
-        """The claims of the file without a mistake, loops expanded, not yet answered."""
+        """The claims of the file, loops expanded, not yet answered."""
         return self._resolved.checks
 
     def answers(
@@ -210,9 +206,8 @@ class Model:
     ) -> tuple[Answer, ...]:
         """Return the answer to every claim of the file, or to those that `select` matches.
 
-        Raises `ModelError` when a claim has a mistake, or runs into one.
+        Raises `ModelError` when a claim runs into a mistake.
         """
-        _refuse(self.mistakes)
         checks = [check for check in self.claims if is_selected(check, select)]
         return _answers(checks, RunLimits(max_states, timeout))
 
