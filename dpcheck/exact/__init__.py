@@ -43,6 +43,7 @@ from dpcheck.exact.polynomial import (
     exact_quotient,
     gcd_of,
     whole,
+    whole_bits,
     whole_gcd,
     whole_lcm,
 )
@@ -104,6 +105,7 @@ __all__ = [
     "sign",
     "subtract",
     "whole",
+    "whole_bits",
     "whole_gcd",
     "whole_lcm",
     "within",

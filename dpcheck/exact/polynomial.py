@@ -257,6 +257,13 @@ def as_whole(value: ExpPolynomial) -> Whole:
     return int(value.coefficients[0]) if value.is_constant else value.deflated()
 
 
+def whole_bits(value: Whole) -> int:
+    """Return how long an element is: about the bits of all its coefficients together."""
+    if isinstance(value, int):
+        return value.bit_length()
+    return len(value.coefficients) * value.coefficients.height_bits()
+
+
 def exact_quotient(dividend: Whole, divisor: Whole) -> Whole:
     """Return dividend/divisor where it is whole; anything else is a broken invariant.
 
@@ -289,7 +296,7 @@ def whole_gcd(left: Whole, right: Whole) -> Whole:
     (6, True, True)
     """
     if isinstance(left, int) and isinstance(right, int):
-        return math.gcd(left, right)
+        return math.gcd(left, right) if right < LONG else int(fmpz(left).gcd(right))
     first, second, unit = aligned(as_polynomial(left), as_polynomial(right))
     divisor = ExpPolynomial(first.gcd(second), unit)
     return as_whole(-divisor if divisor.sign() < 0 else divisor)

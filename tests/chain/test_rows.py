@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import gcd
 
 import numpy as np
 import pytest
+from flint import fmpq, fmpz_poly
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpcheck.chain.contraction.eliminate import eliminated
 from dpcheck.chain.weights import rows as rows_module
 from dpcheck.chain.weights.denominators import Scales
 from dpcheck.chain.weights.rows import (
@@ -19,6 +22,7 @@ from dpcheck.chain.weights.rows import (
     shortened,
     with_sinks,
 )
+from dpcheck.exact import ExpPolynomial, whole_bits
 
 numerators = st.lists(
     st.lists(st.sampled_from([1, 2, 3, 4, 6, 9, 30]), max_size=4), min_size=1, max_size=6
@@ -43,7 +47,10 @@ def test_rows_are_divided_by_what_divides_all_of_a_row_and_not_its_ends_alone(li
     assert found.denominators.tolist() == totals
 
 
-@given(numerators, st.sampled_from([1, 3**400, 3**600]), st.booleans())
+LONG_POLYNOMIAL = ExpPolynomial(fmpz_poly([1, 2]) ** 60, fmpq(1, 4))
+
+
+@given(numerators, st.sampled_from([1, 3**400, 3**600, LONG_POLYNOMIAL]), st.booleans())
 def test_long_rows_are_shortened_where_much_is_common_to_a_row(lists, common, has_one):
     """The values stay; a scale is divided by all that it has in common with its numerators."""
     lists = [row or [1] for row in lists]
@@ -54,14 +61,42 @@ def test_long_rows_are_shortened_where_much_is_common_to_a_row(lists, common, ha
     codes = np.array([scales.code(1000 * common) for _ in lists], np.int64)
     found, after = shortened(places, weights, codes, scales)
     totals = [scales.values[code] for code in after.tolist()]
-    assert [w * 1000 * common for w in found] == [
+    assert [w * 1000 * common for w in found.tolist()] == [
         w * totals[row] for w, row in zip(weights, places.tolist(), strict=True)
     ]
-    if common == 3**600 and not (has_one and len(lists) == 1):
+    if common in (3**600, LONG_POLYNOMIAL) and not (has_one and len(lists) == 1):
         rest = lists[:-1] if has_one else lists
         assert totals[: len(rest)] == [1000 // gcd(1000, *row) for row in rest]
     if common == 1:
         assert after.tolist() == codes.tolist()
+
+
+def test_laws_given_what_was_seen_do_not_multiply_up():
+    """P(s, t) = c Z(t) / Z(s): what leads to an end is a count of ways over Z of the start."""
+    n_levels = 40
+    ends = [ExpPolynomial(fmpz_poly(each), fmpq(1, 4)) for each in ([3, 1, 7], [1, 0, 2, 5])]
+    totals, kinds = [ends], [(1, 2), (2, 5)]
+    for _ in range(n_levels):
+        totals.append([sum(c * z for c, z in zip(row, totals[-1], strict=True)) for row in kinds])
+    totals.reverse()
+    numerators, denominators = [], []
+    for here, after in pairwise(totals):
+        numerators += [c * z for row in kinds for c, z in zip(row, after, strict=True)]
+        denominators += here
+    n_silent = 2 * n_levels
+    rows = Rows(
+        np.append(np.arange(0, 4 * n_levels + 1, 2), 4 * n_levels + np.array([1, 2])),
+        np.append(
+            (np.arange(n_levels)[:, None] * 2 + [2, 3, 2, 3]).ravel(), [n_silent, n_silent + 1]
+        ),
+        np.array([*numerators, 1, 1], object),
+        np.array([*denominators, 1, 1], object),
+    )
+    silent = np.arange(n_silent + 2) < n_silent
+    found = eliminated(
+        rows, silent=silent, wanted=np.array([0]), diverged=n_silent + 2, tick=lambda _: None
+    )
+    assert whole_bits(found.denominators[0]) < 8 * whole_bits(totals[0][0])
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 100])

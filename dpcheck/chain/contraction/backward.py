@@ -11,7 +11,7 @@ from dpcheck.chain.chain import IntArray, WeightArray
 from dpcheck.chain.contraction.limb_table import LimbTable, are_limbs_few, few_targets
 from dpcheck.chain.contraction.silent_graph import SilentGraph
 from dpcheck.chain.weights.denominators import as_objects, concatenated, multiplied, repeated
-from dpcheck.chain.weights.rows import Rows, Scaled, ranges, rows_of_scaled
+from dpcheck.chain.weights.rows import Rows, Scaled, ranges, rows_of_scaled, shortened
 from dpcheck.limits import Tick
 
 BLOCK_ENTRIES = 1 << 18
@@ -113,17 +113,22 @@ class RowStore:
     def keep(self, states: IntArray) -> None:
         """Add the rows of silent states [n] whose silent successors are there already."""
         rows = self.combined(states)
+        scales = self.graph.scales
+        sources = np.arange(rows.n_rows).repeat(differences(rows.indptr))
+        numerators, scale = shortened(
+            sources, rows.numerators, scales.codes(rows.denominators), scales
+        )
         n_new = len(rows.targets)
         if self.n_entries + n_new > len(self.targets):
             self._grow(self.n_entries + n_new)
-        if rows.numerators.dtype != np.int64:
+        if numerators.dtype != np.int64:
             self.numerators = as_objects(self.numerators)
         place = slice(self.n_entries, self.n_entries + n_new)
         self.targets[place] = rows.targets
-        self.numerators[place] = rows.numerators
+        self.numerators[place] = numerators
         self.length[states] = differences(rows.indptr)
         self.start[states] = rows.indptr[:-1] + self.n_entries
-        self.scale[states] = self.graph.scales.codes(rows.denominators)
+        self.scale[states] = scale
         self.n_entries += n_new
 
     def _grow(self, n_entries: int) -> None:

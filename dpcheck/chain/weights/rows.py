@@ -6,8 +6,8 @@ indptr[s] <= j < indptr[s+1], as in `Chain`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Callable, Sequence
+from functools import reduce
 
 import numpy as np
 
@@ -21,17 +21,18 @@ from dpcheck.chain.weights.denominators import (
     is_uniform,
     multiplied,
     summed,
+    weight_array,
 )
-from dpcheck.exact import gcd_of
+from dpcheck.exact import Whole, exact_quotient, gcd_of, whole_bits, whole_gcd
 from dpcheck.records import dataclass
 
 SMALL_ENOUGH_TO_REDUCE = 20_000
 """Bounds a table of long numbers whose gcds are taken one by one, in Python."""
 
-LONG_SCALE = 1 << 512
-"""Scales from there on may be divided: below, products are as fast as what it takes to see."""
+LONG_SCALE = 512
+"""Scales of so many bits may be divided: below, products are as fast as what it takes to see."""
 SHORTENING_PAYS = 3
-"""Rows are divided where that takes one in so many digits of a scale at least."""
+"""Rows are divided where that takes one in so many bits of the longest scale at least."""
 
 ENTRIES_AT_ONCE = 1 << 16
 """So many entries are renumbered together: what is made on the way fits a cache."""
@@ -121,25 +122,49 @@ def shortened(
 ) -> tuple[WeightArray, IntArray]:
     """Return numerators [n_entries] and scales [n_rows] as `merged` does, in fewer digits.
 
-    Each row is divided by what its numerators and its scale have in common, if they are long and
-    the first row becomes much shorter by that: else that few scales are different is worth more.
+    Each row is divided by what its numerators and its scale have in common, if scales are long and
+    the row of the longest becomes much shorter by that: else that few scales are different is worth
+    more. A law given what was seen before is a quotient, and its denominator a factor of what leads
+    there: undivided, the scales of nine such numbers are products of all.
     """
-    starts = marked(are_first(rows)) if numerators.dtype == object else rows[:0]
-    divisors = np.ones(len(row_scales), object)
-    for first, end in pairwise([*starts.tolist(), len(rows)]):
-        row, weights = rows[first], numerators[first:end].tolist()
-        scale = scales.values[row_scales[row]]
-        if not all(isinstance(w, int) for w in (scale, *weights)) or scale < LONG_SCALE:
-            return numerators, row_scales
-        divisor = gcd_of((scale, *weights))
-        if first == 0 and SHORTENING_PAYS * divisor.bit_length() < scale.bit_length():
-            return numerators, row_scales
-        divisors[row] = divisor
-    if not len(starts):
+    if numerators.dtype != object or not len(rows):
         return numerators, row_scales
     values = [scales.values[code] for code in row_scales.tolist()]
-    codes = [scales.code(v // d) for v, d in zip(values, divisors.tolist(), strict=True)]
-    return numerators // divisors[rows], np.array(codes, np.int64)
+    sizes = [whole_bits(value) for value in values]
+    longest = max(range(len(sizes)), key=sizes.__getitem__)
+    if sizes[longest] < LONG_SCALE:
+        return numerators, row_scales
+    edges = np.searchsorted(rows, np.arange(len(values) + 1))
+    common, quotient = _remembered(whole_gcd), _remembered(exact_quotient)
+
+    def divisor_of(row: int) -> Whole:
+        weights: list[Whole] = numerators[edges[row] : edges[row + 1]].tolist()
+        divisor: Whole = reduce(common, sorted(weights, key=whole_bits), values[row])
+        return divisor
+
+    if SHORTENING_PAYS * whole_bits(divisor_of(longest)) < sizes[longest]:
+        return numerators, row_scales
+    divisors = [divisor_of(row) for row in range(len(values))]
+    of_entries = [divisors[row] for row in rows.tolist()]
+    divided = weight_array(list(map(quotient, numerators.tolist(), of_entries)))
+    codes = [scales.code(scale) for scale in map(quotient, values, divisors)]
+    return divided, np.array(codes, np.int64)
+
+
+def _remembered(operation: Callable[[Whole, Whole], Whole]) -> Callable[[Whole, Whole], Whole]:
+    """Return an operation that is done once for the same two objects.
+
+    They are known by their addresses, and kept, so that no other object is given one.
+    """
+    known: dict[tuple[int, int], tuple[Whole, Whole, Whole]] = {}
+
+    def result(left: Whole, right: Whole) -> Whole:
+        key = id(left), id(right)
+        if key not in known:
+            known[key] = left, right, operation(left, right)
+        return known[key][2]
+
+    return result
 
 
 @dataclass(frozen=True, eq=False)
