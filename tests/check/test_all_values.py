@@ -3,13 +3,15 @@
 import random
 import re
 from fractions import Fraction
-from math import exp, log
+from math import comb, exp, log
+from pathlib import Path
 
 import pytest
 
 from dpcheck.check.all_values import formulas
 from dpcheck.check.all_values.decide import violated_somewhere
 from dpcheck.check.all_values.piecewise import between_for_all
+from dpcheck.check.quantities import seen_pairs
 from dpcheck.check.values.verdicts import (
     AllValues,
     Counterexample,
@@ -27,6 +29,8 @@ from dpcheck.logic.claims import ForAll, PrivacyClaim, QuantityValue, TightDelta
 from dpcheck.pipeline.claims.everywhere import NOTHING
 from tests.check.building import SPAN
 from tests.checking import called, check_text, error_codes, verdicts
+
+MODELS = Path(__file__).parents[2] / "models" / "all_values"
 
 MODEL = """
 param alpha in (0, 1)
@@ -920,6 +924,42 @@ def test_a_probability_is_asked_once_for_all_neighbors_that_it_is_compared_with(
     monkeypatch.setattr(formulas.Truths, "probabilities", counting)
     check_text(f"{PLANE}check count : D{{-ln alpha}} [ X output = 0 ]", "--explain", "none")
     assert len(asked) <= 2 * 5 * 5  # of each input, and for what the line is
+
+
+ANSWERS = """
+param p in (1/2, 1)
+mechanism answers(k = 30) {
+  input x in 0..1
+  adjacent all
+  repeat k { y ~ bernoulli(if x = 1 then p else 1 - p)  output y }
+}
+"""
+
+
+def test_a_billion_sequences_are_merged_by_their_ratios_for_all_values():
+    """Thirty randomized answers: δ(0) is the distance of two binomial distributions."""
+    report = check_text(
+        f"{ANSWERS}check answers: dp(30 * ln(p/(1 - p)))\n"
+        "refute answers: dp(29 * ln(p/(1 - p)))\n"
+        "compute answers for p in [3/4, 3/4]: delta(0)\n"
+        "check answers for p in [3/4, 1): delta(0) >= 0.99",
+        *("--timeout", "60"),
+    )
+    assert verdicts(report) == ["holds", "violated", "value", "holds"]
+    p, ways = Fraction(3, 4), [comb(30, k) for k in range(31)]
+    yes, no = ([n * q**k * (1 - q) ** (30 - k) for k, n in enumerate(ways)] for q in (p, 1 - p))
+    distance = sum(max(0, a - b) for a, b in zip(yes, no, strict=True))
+    assert Fraction(report["results"][2]["value"]["exact"]) == distance
+
+
+@pytest.mark.parametrize("model", ["above_threshold", "randomized_response", "noisy_max"])
+def test_merged_prefixes_say_for_all_values_what_sequences_say(model, monkeypatch):
+    text = (MODELS / f"{model}.dpm").read_text("utf-8")
+    listed = check_text(text)["results"]
+    monkeypatch.setattr(seen_pairs, "_paired_rows", lambda seen, most: None)
+    merged = check_text(text)["results"]
+    keys = ("verdict", "values", "value")
+    assert [[r.get(k) for k in keys] for r in merged] == [[r.get(k) for k in keys] for r in listed]
 
 
 def test_delta_without_neighbors_is_0():

@@ -1,8 +1,9 @@
 """Tables of what all sequences of pairs show, for claims about all values of a parameter.
 
-They list the sequences where these are finitely many. Of outputs without end they have, for claims
-about ratios, one sequence for each ratio (`steady_ratios`), of p against q whatever its weight; for
-others, one for each loss of a pair, as prefixes that are merged at all values show it. Where
+They list the sequences where these are few, and where they are many have one for each loss of a
+pair: prefixes are merged that are proportional for all values. Of outputs without end they have, for
+claims about ratios, one sequence for each ratio (`steady_ratios`), of p against q whatever its
+weight; for others, one for each loss, as prefixes that are merged at all values show it. Where
 outputs tell all in the long run, they may not do so at single values, which have tables of their
 own (`singular`). Where prefixes do not merge, two tables have what the first outputs show, and with
 the state after them: at each value ε and δ lie between those of both (see `merged_prefixes`).
@@ -22,9 +23,10 @@ from dpcheck.chain.weights.rows import indptr_of
 from dpcheck.check.evidence.growth import Sides
 from dpcheck.check.evidence.hidden import HiddenPair, HiddenPairs
 from dpcheck.check.evidence.merged_prefixes import MergedPrefixes
-from dpcheck.check.evidence.sequences import SequenceTable, sequence_table
+from dpcheck.check.evidence.paired_rows import PairedRows
+from dpcheck.check.evidence.sequences import SequenceTable
 from dpcheck.check.evidence.singular import SingularPart
-from dpcheck.check.quantities.seen_pairs import SeenPairs, endless_prefixes
+from dpcheck.check.quantities.seen_pairs import SeenPairs, endless_prefixes, finite_outputs
 from dpcheck.exact import Number
 from dpcheck.exact.linear import common_row
 from dpcheck.privacy.losses import LossDistribution
@@ -56,9 +58,10 @@ def pairs_table(
     have no cycle that changes a ratio at the values that the table is for.
     """
     if seen.are_finite:
-        table = sequence_table(seen.chain, seen.sources, limits=seen.limits)
-        assert table is not None, "without a limit on entries there is a table"
-        return PairsTable(table, seen.pairs)
+        outputs = finite_outputs(seen, is_for_all=True)
+        if isinstance(outputs, PairedRows):
+            return PairsTable(outputs.table, seen.pairs)
+        return _of_losses(outputs)
     prefixes = endless_prefixes(seen)
     if not is_pure:
         graph = prefixes.complete(seen.limits, steady)
@@ -142,7 +145,7 @@ def _by_number(pairs: Sequence[Sequence[Sides]]) -> tuple[SequenceTable, IntArra
     entries = [each for row, _ in rows for each in row.items()]
     weights = np.empty(len(entries), object)
     weights[:] = [weight for _, weight in entries]
-    none = np.zeros(max(map(len, pairs)), np.int64)
+    none = np.zeros(max(map(len, pairs), default=0), np.int64)
     table = SequenceTable(
         sources=np.arange(len(rows)),
         indptr=indptr_of(np.array([len(row) for row, _ in rows])),
