@@ -170,6 +170,7 @@ def mistake_at(
         _word_elsewhere,
         _misspelt,
         _declaration_inside,
+        _second_policy,
         _name,
         _operator_alone,
         _two_statements,
@@ -255,6 +256,22 @@ def _name(here: _Place) -> Explained | None:
     return Explained(mistake, "NAME")
 
 
+def _second_policy(here: _Place) -> Explained | None:
+    """Explain a policy behind another one, of the same distribution."""
+    policies = POLICY_TOKENS | {"UNBOUNDED"}
+    token, before = here.token(), -1
+    if token.type not in policies or here.begins_line() or not here.accepts("SEMICOLON"):
+        return None
+    while here.token(before).type not in policies | {"TILDE", "SEMICOLON", "CLOSE_BRACE", BAD}:
+        before -= 1
+    first = here.token(before)
+    if first.type not in policies or here.span(before).line != here.span().line:
+        return None
+    edit = "leave one of the two out: a distribution has one policy"
+    expected = ("the end of the statement",)
+    return Explained(syntax.Unexpected(here.span(), expected, _shown(token), edit))
+
+
 def _declaration_inside(here: _Place) -> Explained | None:
     """Explain a declaration among the statements on a line, where one may begin."""
     token = here.token()
@@ -288,6 +305,9 @@ def _two_statements(here: _Place) -> Explained | None:
         return None
     if here.token(-2).type in ("OPEN_BRACE", "CLOSE_BRACE", "SEMICOLON", "VAR"):
         return None
+    policy = _meant(here, -1, {"UNBOUNDED"})
+    if policy is not None:
+        return policy
     expected = ("an operator", "the end of the statement")
     return Explained(syntax.Unexpected(here.span(-1), expected, _shown(before)), is_before=True)
 
