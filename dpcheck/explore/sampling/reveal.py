@@ -27,7 +27,7 @@ from dpcheck.explore.values.evaluate import Frame, codes_of_all, evaluated
 from dpcheck.explore.values.mistakes import MistakeFault, spoken
 from dpcheck.explore.values.weights import are_positive, is_zero, told_apart
 from dpcheck.model.evaluation import Fault
-from dpcheck.model.expressions import Expr, Var, reads
+from dpcheck.model.expressions import Const, Expr, If, Var, reads
 from dpcheck.model.program import Parametric
 from dpcheck.model.values import Beyond, Value
 
@@ -72,8 +72,9 @@ def _shown(
     """Return the distribution of what is shown of a number beyond the window, or a fault."""
     window, span = tails.window, value.span
     if law is None:
-        text = spoken(value.name) if isinstance(value, Var) else span.text
-        mistake = ShownStillInUse(span, (), text, (window.low - 1, window.high + 1))
+        number = _number_in(value)
+        text = spoken(number.name) if isinstance(number, Var) else number.span.text
+        mistake = ShownStillInUse(number.span, (), text, (window.low - 1, window.high + 1))
         return supports.table.fault(MistakeFault(mistake))
     _check_digits(window)
     end, sign = (window.high, 1) if is_above else (window.low, -1)
@@ -95,6 +96,21 @@ def _shown(
     codes += [supports.table.code(value) for value, _ in told]
     chances += [each for _, each in told]
     return supports.add(whole_weights(codes, chances, span, supports.table))
+
+
+def _number_in(value: Expr) -> Expr:
+    """Return what is shown of a value that is a symbol, or another constant, in other cases.
+
+    That is what can be clamped: `z` of `if z > t then z else none`.
+    """
+    while isinstance(value, If):
+        if isinstance(value.orelse, Const):
+            value = value.then
+        elif isinstance(value.then, Const):
+            value = value.orelse
+        else:
+            break
+    return value
 
 
 def _with_ratios(window: Window, shown: Iterable[Levels], table: ValueTable) -> Window:
