@@ -33,11 +33,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcheck.chain.chain import Chain
-from dpcheck.check.quantities.output_rows import output_rows
+from dpcheck.check.quantities.output_rows import output_rows, tells_as_much
 from dpcheck.check.values.verdicts import Amount, Cell, Table, Undecided, Value
 from dpcheck.diagnostics.files import NotOneClaim, SeveralFiles
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.params import NotForAllValues
+from dpcheck.diagnostics.quantities import FarNumbersInTable
 from dpcheck.exact import ExpNumber, as_fraction, exact_text
 from dpcheck.explore import MistakesFound, labelled
 from dpcheck.limits import MAX_STATES, LimitReached, RunLimits
@@ -416,23 +417,12 @@ class Target:
         >>> chain.n_reported_states, chain.neighbors.pairs.tolist()
         (4, [[0, 1]])
         """
-        check = self.model.resolved_question(f"check {self.text}: true")
-        if check.for_all is not None:
-            param, what = check.for_all.param, "a table of probabilities"
-            raise ModelError([NotForAllValues(check.span, what, param.name, param.simplest.str())])
-        try:
-            asked = replace(check, target=self._core)
-            explored = self._explorations.explored(asked, self._limits.of_a_claim())
-        except MistakesFound as found:
-            raise ModelError(found.mistakes) from None
-        chain = labelled(explored, {"stopped": Sink("stopped"), "diverged": Sink("diverged")})
-        if explored.window is None or not explored.window.has_kinds:
-            return chain
-        return explored.told_less(chain).chain
+        return self._told()[0]
 
     def output_distributions(self) -> dict[str, dict[str, Probability]]:
         """Return, for each initial state, every output sequence with its exact probability.
 
+        Numbers without bounds are one output beyond a window, `> 5`, also where `pmf` is a mistake.
         Raises `LimitReached` where there are infinitely many.
 
         >>> import dpcheck
@@ -448,7 +438,8 @@ class Target:
     def pmf(self, form: str = "json") -> str:
         """Return all output distributions and neighbor pairs as a table, `"json"` or `"csv"`.
 
-        A model imports such a file as a mechanism: `import "measured.json"`.
+        A model imports such a file as a mechanism: `import "measured.json"`. Raises `ModelError`,
+        also where finitely many outputs tell less than numbers without bounds do.
 
         >>> import dpcheck
         >>> print(dpcheck.mechanisms.survey().pmf("csv"), end="")
@@ -458,18 +449,21 @@ class Target:
         row,x = neg,N,3/4
         pair,x = pos,x = neg
         """
-        chain = self.chain()
+        chain, all_told, window = self._told()
         found = output_rows(chain, self._limits.of_a_claim())
+        names = [(chain.state_text(s), chain.state_text(t)) for s, t in chain.neighbors.pairs]
+        if all_told is not chain:
+            more = output_rows(all_told, self._limits.of_a_claim())
+            if not tells_as_much(found, more, names):
+                place = self.model.resolved_question(f"check {self.text}: true").span
+                raise ModelError([FarNumbersInTable(place, window)])
         states = names_in_table(found)
         outputs = names_in_table({shown for row in found.values() for shown in row})
         rows = {
             states[state]: {outputs[shown]: exact_text(p) for shown, p in row.items()}
             for state, row in found.items()
         }
-        pairs = [
-            (states[chain.state_text(s)], states[chain.state_text(t)])
-            for s, t in chain.neighbors.pairs
-        ]
+        pairs = [(states[s], states[t]) for s, t in names]
         if form not in ("json", "csv"):
             raise ValueError("a table is written as json or csv")
         return table_json(self.name, rows, pairs) if form == "json" else table_csv(rows, pairs)
@@ -550,6 +544,25 @@ class Target:
             value_discretization_interval=interval,
             symmetric=False,
         )
+
+    def _told(self) -> tuple[Chain, Chain, tuple[int, int]]:
+        """Return the chain, one that tells all of numbers beyond a window, and this window.
+
+        They are one where all of such a number is told by its being there.
+        """
+        check = self.model.resolved_question(f"check {self.text}: true")
+        if check.for_all is not None:
+            param, what = check.for_all.param, "a table of probabilities"
+            raise ModelError([NotForAllValues(check.span, what, param.name, param.simplest.str())])
+        try:
+            asked = replace(check, target=self._core)
+            explored = self._explorations.explored(asked, self._limits.of_a_claim())
+        except MistakesFound as found:
+            raise ModelError(found.mistakes) from None
+        chain = labelled(explored, {"stopped": Sink("stopped"), "diverged": Sink("diverged")})
+        if explored.window is None or not explored.window.has_kinds:
+            return chain, chain, (0, 0)
+        return explored.told_less(chain).chain, chain, explored.window.shown
 
     @property
     def _limits(self) -> RunLimits:

@@ -52,6 +52,29 @@ Right: compute survey: profile
 """
 
 
+class FarNumbersInTable(Mistake, code="DP646"):
+    """A table of probabilities of numbers without bounds, each of which tells something else."""
+
+    window: tuple[int, int]
+
+    title_text = (
+        "no table has all that is told by numbers shown beyond {self.window[0]}..{self.window[1]}"
+    )
+    help_text = (
+        "output `clamp(..., {self.window[0]}, {self.window[1]})`, with bounds of your own;"
+        " `epsilon` and `profile` are of all numbers"
+    )
+    explanation = """\
+A table has finitely many outputs. Noise without bounds that is shown is one of them beyond some
+number, and so it may be: there its value tells no more of the input than that it is there. Where
+it was chosen among hidden numbers, or compared with them, it does: for `max(a, b)` each number
+beyond has a ratio of its own, and a table would have a smaller epsilon than the mechanism.
+
+Wrong: output max(a, b)   ...   dpcheck pmf model.dpm m
+Right: output clamp(max(a, b), -9, 9)   ...   dpcheck pmf model.dpm m
+"""
+
+
 class BudgetAgainstNumber(Mistake, code="DP625"):
     """A quantity that is a budget compared with one that is a number."""
 

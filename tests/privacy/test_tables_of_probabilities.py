@@ -198,3 +198,31 @@ def test_what_is_written_of_a_mechanism_without_neighbors_reads_back():
         )
         assert [result["verdict"] for result in report["results"]] == ["holds", "value"], report
         assert report["results"][1]["vacuous"]
+
+
+SHOWN = """
+mechanism m() {
+  input q[1..2] in 0..2
+  adjacent l1(q, q') <= 1
+  a ~ geometric(q[1], 1/2) unbounded
+  b ~ geometric(q[2], RATIO) unbounded
+  output SHOWN
+}
+"""
+
+
+@pytest.mark.parametrize("shown", ["max(a, b, 2)", "if a > b then a else 5"])
+def test_no_table_lumps_numbers_whose_value_tells_more(shown):
+    """Beyond the window the ratios grow: read back, dp(ln(33/20)) would hold of the first."""
+    target = dpcheck.loads(SHOWN.replace("RATIO", "1/2").replace("SHOWN", shown)).target("m")
+    with pytest.raises(dpcheck.ModelError) as refused:
+        target.pmf()
+    assert [mistake.code for mistake in refused.value.mistakes] == ["DP646"]
+
+
+@pytest.mark.parametrize("ratio", ["1/2", "1/3"])
+def test_a_table_may_lump_numbers_that_nothing_hidden_was_compared_with(ratio):
+    target = dpcheck.loads(SHOWN.replace("RATIO", ratio).replace("SHOWN", "(a, b)")).target("m")
+    claim = f"check m: epsilon = {target.epsilon().exact}\ncheck m: delta(ln 2) = "
+    files = {"main.dpm": f'import "m.json"\n{claim}{target.delta("ln 2").exact}\n'}
+    assert check_files({**files, "m.json": target.pmf()}, "main.dpm")["ok"]
