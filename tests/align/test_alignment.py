@@ -1049,6 +1049,14 @@ def test_comparisons_for_all_values_take_what_is_proved_and_what_a_window_shows(
     assert [found["verdict"] for found in for_all_alpha(f"{program}check m: {claim}")] == [verdict]
 
 
+@pytest.mark.parametrize("claim", ["dp(2 * ln 2)", "epsilon < ln 5", "epsilon > ln(3/2)"])
+def test_a_proved_claim_says_for_which_values(claim):
+    text = f"param alpha in (0, 1)\n{COUNT}check m for alpha in [1/4, 1/2]: {claim}"
+    [found] = check_text(text)["results"]
+    values = {"param": "alpha", "in": "[1/4, 1/2]", "fails_for": []}
+    assert (found["verdict"], found["values"]) == ("holds", values)
+
+
 def test_what_is_left_open_for_all_values_has_both_bounds():
     [found] = for_all_alpha(f"{STOPS}check m: epsilon = -4 * ln alpha")
     progress = found["reason"]["progress"]

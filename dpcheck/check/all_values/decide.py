@@ -175,6 +175,17 @@ def violated_within(
     return replace(outcome, vacuity=(), all_values=known)
 
 
+def holding_everywhere(for_all: ForAll) -> AllValues:
+    """Return what is known of a claim that holds for all values asked."""
+    line = line_of(for_all.param, [], is_exponential=for_all.is_exponential)
+    asked = for_all.asked(line)
+    return AllValues(
+        *(for_all.param.name, text_of_asked(for_all, line, asked)),
+        holds_for=with_ends(asked, closed_ends(for_all), line),
+        is_part=bool(for_all.part),
+    )
+
+
 # --- true or false -------------------------------------------------------------------------
 
 

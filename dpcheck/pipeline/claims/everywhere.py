@@ -14,7 +14,12 @@ from typing import NamedTuple, TypeVar, cast
 
 from dpcheck.align.neighbors import Unreadable
 from dpcheck.align.windows import Row, Size, longer, round_of, window
-from dpcheck.check.all_values.decide import closed_ends, violated_within, with_ends
+from dpcheck.check.all_values.decide import (
+    closed_ends,
+    holding_everywhere,
+    violated_within,
+    with_ends,
+)
 from dpcheck.check.all_values.piecewise import of_one_value, value_of_pieces
 from dpcheck.check.quantities.privacy import false_comparison
 from dpcheck.check.quantities.seen_pairs import complete_evidence, endless_prefixes, seen_pairs
@@ -489,9 +494,12 @@ class _Search:
         return Beside(f"{self.shown} at least".lstrip(), epsilon_amount(self.low))
 
     def proved(self, verdict: Holds | Violated | Value, *beside: Beside) -> Outcome:
-        """Return an outcome with the alignment beside it."""
+        """Return an outcome with the alignment beside it, and for which values a claim holds."""
         value = verdict.amount if isinstance(verdict, Value) else None
-        return Outcome(verdict, NOTHING, (), value, (*beside, *self.beside))
+        known = None
+        if self.for_all is not None and isinstance(verdict, Holds):
+            known = holding_everywhere(self.for_all)
+        return Outcome(verdict, NOTHING, (), value, (*beside, *self.beside), known)
 
     def undecided(self) -> Outcome:
         """Return that the claim lies between both bounds, with these."""
