@@ -217,3 +217,12 @@ def test_mistakes_in_the_head_of_a_loop(loop, code):
 
 def test_an_inner_loop_may_be_empty_in_some_rounds():
     assert codes(MECHANISM + "for k in 0..2 { for l in 1..k { check m(n = l): dp(0) } }") == []
+
+
+@pytest.mark.parametrize("condition", ["v", "3", "a", "{v}"])
+@pytest.mark.parametrize("formula", ["D{0} [ X output = v ]", "P>=1 [ F output = v ]"])
+def test_a_condition_of_a_binder_that_is_no_boolean_is_a_mistake(formula, condition):
+    text = f"check m: forall(v in 0..3 where {condition} : {formula})"
+    assert codes(MECHANISM + text) == ["DP401"]
+    path = f"check m: P>=0 [ exists(v in 0..3 where {condition} : X output = v) ]"
+    assert codes(MECHANISM + path) == ["DP401"]

@@ -7,6 +7,7 @@ from typing import Final, TypeVar, assert_never
 
 from dpcheck import exact
 from dpcheck.diagnostics import claims
+from dpcheck.diagnostics.kinds import WrongKind
 from dpcheck.diagnostics.names import UnknownState
 from dpcheck.diagnostics.params import ParamAsValue
 from dpcheck.diagnostics.runs import IndexOutOfRange, RunMistake
@@ -282,9 +283,12 @@ def _instances(tree: surface.Binder, reader: Reader) -> list[Reader] | None:
         condition = expressions.constant(
             tree.where, inner.scope, "the condition of a `forall` in a formula"
         )
-        if condition is None:
+        if not isinstance(condition, bool):
+            if condition is not None:
+                found = described(condition)
+                reader.scope.report(WrongKind(tree.where.span, "a Boolean", found))
             return None
-        if condition is True:
+        if condition:
             kept.append(inner)
     return kept
 
