@@ -125,3 +125,24 @@ def test_built_in_distributions_keep_their_meaning_beside_parameters_of_their_na
 )
 def test_a_distribution_is_passed_by_name_and_drawn_from_only(text, code):
     assert set(codes(BEFORE + text)) == {code}
+
+
+@pytest.mark.parametrize("policy", ["clamped 0..3", "unbounded"])
+@pytest.mark.parametrize(
+    ("before", "parameters"),
+    [
+        ("dist geometric(c, a) = {0: a, c: 1 - a}", ""),
+        ("dist pair(c, a) = {0: a, c: 1 - a}", "(geometric = pair)"),
+    ],
+)
+def test_a_policy_makes_no_built_in_distribution_of_a_name_that_the_file_gives(
+    before, parameters, policy
+):
+    text = f"""{before}
+      mechanism m{parameters} {{
+        input x in 0..3  adjacent all
+        y ~ geometric(x, 1/2) {policy}
+        output y }}
+      check m: dp(1)"""
+    assert codes(text) == ["DP523"]
+    assert codes(text.replace(f" {policy}", "")) == []

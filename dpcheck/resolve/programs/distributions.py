@@ -152,6 +152,12 @@ def _declared(name: str, scope: Scope) -> tuple[File, surface.DistributionFuncti
     return file, declaration
 
 
+def _built_in(name: str, scope: Scope) -> BuiltIn | None:
+    """Return the built-in distribution of a name; None where it names something else here."""
+    is_own = name in scope.file.visible or _declared(name, scope) is not None
+    return None if is_own else DISTRIBUTIONS.get(name)
+
+
 def _call(tree: surface.Call, scope: Scope) -> program.Distribution | None:
     """Return a `dist`, applied, or a built-in distribution without a policy."""
     name = tree.function.name
@@ -159,7 +165,7 @@ def _call(tree: surface.Call, scope: Scope) -> program.Distribution | None:
     if declared is not None:
         return _applied(tree, *declared, scope)
     is_visible = name in scope.file.visible
-    row = None if is_visible else DISTRIBUTIONS.get(name)
+    row = _built_in(name, scope)
     if row is not None and row.policies:
         argument_values(tree, scope)
         scope.report(MissingPolicy(tree.span, name, row.policies))
@@ -239,7 +245,7 @@ def _with_policy(
     if isinstance(tree, surface.WithPolicy):
         low, high = expression(tree.low, scope), expression(tree.high, scope)
         word, policy = tree.policy, program.Policy(tree.policy, low, high, span)
-    row = DISTRIBUTIONS.get(inner.function.name) if isinstance(inner, surface.Call) else None
+    row = _built_in(inner.function.name, scope) if isinstance(inner, surface.Call) else None
     if not isinstance(inner, surface.Call) or row is None or not row.policies:
         if distribution(inner, scope) is not None:
             scope.report(PolicyNotAllowed(span, word))
