@@ -317,6 +317,28 @@ PROGRAMS = {
           y ~ h(T = {5, 2})
           output y }
         mechanism symbols { input s in {x1} adjacent all output s }""",
+    "sets that a function makes have one order, whatever it is given": """
+        const T = {3, 1}
+        fun two(a) = {a + 1, a}
+        fun first(S) = argmax(i in S : 0)
+        dist best(S) = {first(S): 1}
+        mechanism m(k = 1, U = {5, 2}) { input x in 0..1 adjacent all
+          output (first(two(x)), first(two(x + 1)), first(two(k)), first(two(3)))
+          output (first(T), first(U))
+          output (argmin(i in two(x) : 0), argmin(i in two(2 * x) : 0), argmin(i in two(k) : 0))
+          all := 0
+          for i in two(x) { all := 100 * all + i }
+          for i in two(x + k) { all := 100 * all + i }
+          output all
+          for j in 1..2 {
+            for i in two(j) { all := 100 * all + i }
+            for i in two(10 * j) { all := 100 * all + i }
+            for i in {v * j for v in U} { all := 100 * all + i }
+            y ~ best({j + k, j})
+            output (all, y, first({j + 1, j}), argmax(i in {j + 1, j} : 0)) }
+          for i in two(7) { all := 100 * all + i }
+          for i in if k = 1 then {x + 9, x} else {x} { all := 100 * all + i }
+          output all }""",
     "a quantifier looks at a set that is written out in the order written, until it is decided": """
         mechanism m { input x in 0..1 adjacent all
           output exists(i in {2, x, 0} : 1/i > 0)

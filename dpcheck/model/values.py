@@ -178,18 +178,18 @@ def in_one_order(value: SetValue) -> SetValue:
     first, last = _interval(value.items) or (0, 0)
     if first < last:
         return SetValue(range(first, last + 1))
-    return SetValue(tuple(sorted(map(_held, value.items), key=_place)))
+    return SetValue(tuple(sorted(map(as_held, value.items), key=_place)))
 
 
-def _held(value: Value) -> Value:
+def as_held(value: Value) -> Value:
     """Return a value, the sets in it in the order that all equal sets have."""
     match value:
         case SetValue():
             return in_one_order(value)
         case tuple():
-            return tuple(map(_held, value))
+            return tuple(map(as_held, value))
         case ArrayValue(lo=lo, items=items):
-            return ArrayValue(lo, tuple(map(_held, items)))
+            return ArrayValue(lo, tuple(map(as_held, items)))
         case _:
             return value
 

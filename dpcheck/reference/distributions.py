@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import comb
 
-from dpcheck.reference.expressions import Env, Scope, each, evaluate, holds
+from dpcheck.reference.expressions import Env, Scope, each, evaluate, held, holds
 from dpcheck.reference.numbers import ONE, ZERO, Number, number, quotient, sign, summed
 from dpcheck.reference.syntax import Tree
 from dpcheck.reference.values import (
@@ -59,7 +59,7 @@ def distribution(tree: Tree, env: Env, scope: Scope) -> Law:
         case ("name", name):
             return declared(name, [], env, scope)
         case ("call", name, arguments):
-            return declared(name, [value(a) for a in arguments], env, scope)
+            return declared(name, [held(a, env, scope) for a in arguments], env, scope)
     raise NotCovered(f"the distribution `{tree[0]}`")
 
 

@@ -49,8 +49,8 @@ from dpcheck.model.expressions import (
     reads,
 )
 from dpcheck.model.program import Mechanism
-from dpcheck.model.surface_text import one_line
-from dpcheck.model.values import DistributionName, SetValue, Symbol, Value, value_text
+from dpcheck.model.surface_text import free_names, one_line
+from dpcheck.model.values import DistributionName, SetValue, Symbol, Value, as_held, value_text
 from dpcheck.model.words import KEYWORDS
 from dpcheck.resolve.expressions.params import as_param, param_of
 from dpcheck.resolve.names import scopes
@@ -195,6 +195,21 @@ def known_value(expr: Expr, scope: scopes.Scope, purpose: str) -> Value | None:
     except Fault as fault:
         scope.report(of_fault(fault, expr.span))
         return None
+
+
+def ordered(tree: surface.Expression, scope: scopes.Scope) -> Expr:
+    """Return the core expression of what is gone through, or passed to a function, as a run has it.
+
+    Equal sets are one value and have one order. Loops that are written out, and functions, must not
+    tell the order in which a set was made of what they bind; one of constants keeps it, and so does
+    what a name stands for.
+    """
+    expr = expression(tree, scope)
+    if isinstance(tree, surface.Name) or not isinstance(expr, Const):
+        return expr
+    if all(name.name not in scope.bindings for name in free_names(tree)):
+        return expr
+    return Const(as_held(expr.value), expr.span)
 
 
 def hole(span: Span) -> Expr:
@@ -390,7 +405,7 @@ def argument_values(tree: surface.Call, scope: scopes.Scope) -> list[Expr]:
     for argument in tree.arguments:
         name, value = argument.name, argument.value
         if name is None or any(name.name in each for each in meaning):
-            values.append(expression(surface.positional(argument), scope))
+            values.append(ordered(surface.positional(argument), scope))
         else:
             text = one_line(value.span.text)
             scope.report(ArgumentByName(argument.span, tree.function.name, text))
@@ -607,7 +622,8 @@ def _conjunction(parts: list[Expr], span: Span) -> Expr:
 
 
 def _binder(tree: surface.Binder, scope: scopes.Scope) -> Expr:
-    domain = expression(tree.domain, scope)
+    is_written = isinstance(tree.domain, surface.SetLiteral)
+    domain = (expression if is_written else ordered)(tree.domain, scope)
     variable = scope.names.fresh(tree.variable.name)
     held = scopes.Held(Var(variable, tree.variable.span), "argument", tree.variable.span)
     inner = scope.uncertain().bound(tree.variable.name, held)
@@ -617,7 +633,7 @@ def _binder(tree: surface.Binder, scope: scopes.Scope) -> Expr:
     result = _folded_binder(binder, domain)
     if result is binder and binder.kind in ("argmax", "argmin", "forall", "exists"):
         match domain:
-            case Apply(op="set", args=args):
+            case Apply(op="set", args=args) if is_written:
                 return _as_written(binder, args, scope)
     return result
 

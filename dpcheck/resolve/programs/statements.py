@@ -425,9 +425,14 @@ class _Walk(Locals):
         index, *rest = indices
         if isinstance(index.domain, surface.EndlessRange):
             return self.endless(index, index.domain, partial(self.over, rest, body), scope)
-        domain = expressions.expression(index.domain, scope)
+        is_written = isinstance(index.domain, surface.SetLiteral)
+        domain = (expressions.expression if is_written else expressions.ordered)(
+            index.domain, scope
+        )
         inside = partial(self.over, rest, body)
-        return self.rounds(inside, domain, scope, index.variable, index.domain.span)
+        return self.rounds(
+            inside, domain, scope, index.variable, index.domain.span, is_written=is_written
+        )
 
     def endless(
         self, index: surface.LoopIndex, domain: surface.EndlessRange, body: Body, scope: Scope
@@ -468,14 +473,19 @@ class _Walk(Locals):
         scope: Scope,
         variable: surface.Identifier | None,
         span: Span,
+        *,
+        is_written: bool = False,
     ) -> list[Step]:
-        """Return a loop over a set, unrolled where the set is known and that stays short."""
+        """Return a loop over a set, unrolled where the set is known and that stays short.
+
+        `is_written` is true of a set that is written out as the loop's own.
+        """
         rounds: Iterable[_Round] = ()
         n_rounds, steps = 0, list[Step]()
         match domain:
             case Const(value=SetValue() as elements):
                 n_rounds, rounds = elements.size, _known_rounds(elements, variable, scope)
-            case Apply(op="set", args=args) if variable is not None:
+            case Apply(op="set", args=args) if is_written and variable is not None:
                 held = [Var(scope.names.fresh("element#"), arg.span) for arg in args]
                 pairs = zip(held, args, strict=True)
                 steps = [assign(element.name, arg, None, arg.span) for element, arg in pairs]
