@@ -146,3 +146,13 @@ def test_a_policy_makes_no_built_in_distribution_of_a_name_that_the_file_gives(
       check m: dp(1)"""
     assert codes(text) == ["DP523"]
     assert codes(text.replace(f" {policy}", "")) == []
+
+
+@pytest.mark.parametrize("drawn", ["noise", "noise()"])
+def test_a_parameter_is_nearer_than_a_mechanism_of_its_name(drawn):
+    text = f"""
+      dist fair = {{0: 1/2, 1: 1/2}}
+      mechanism noise {{ output 2 }}
+      mechanism m(noise = fair) {{ input x in 0..1  adjacent all  y ~ {drawn}  output y }}
+      check m at x = 0: P=? [ X output = 1 ] = 1/2"""
+    assert {v for *_, v in outcome(check_text(text))} == {"holds"}

@@ -17,7 +17,7 @@ from dpcheck.diagnostics.kinds import NotAnArray
 from dpcheck.model import program, surface
 from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Var, reads
 from dpcheck.model.offers import fixed_symbol, offer_symbol
-from dpcheck.model.values import SetValue, value_text
+from dpcheck.model.values import DistributionName, SetValue, value_text
 from dpcheck.records import Frozen, dataclass
 from dpcheck.resolve.expressions import expressions, signatures
 from dpcheck.resolve.expressions.params import wrong_value
@@ -620,11 +620,12 @@ def _mechanism_called(tree: surface.Expression, scope: Scope) -> surface.Call | 
             call = surface.Call(function, (), span=span)
         case _:
             return None
-    _, declaration = scope.file.visible.get(function.name, (None, None))
-    is_local = isinstance(tree, surface.Name) and function.name in scope.bindings
-    if is_local or not isinstance(declaration, surface.Mechanism | surface.Chain):
+    binding = scope.bindings.get(function.name)
+    is_passed = isinstance(binding, Known) and isinstance(binding.value, DistributionName)
+    if is_passed or (binding is not None and isinstance(tree, surface.Name)):
         return None
-    return call
+    _, declaration = scope.file.visible.get(function.name, (None, None))
+    return call if isinstance(declaration, surface.Mechanism | surface.Chain) else None
 
 
 def _report_no_mechanism(name: surface.Identifier, scope: Scope) -> None:
