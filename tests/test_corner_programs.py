@@ -358,6 +358,19 @@ PROGRAMS = {
         mechanism m { input x in 0..1 adjacent all
           output if x = 0 then (1, 2) else (1, 3)
           output ((x, 1), {x, 2} = {2, x}) }""",
+    "tuples become arrays, whatever the indices of these are": """
+        fun pair(a) = (a, a + 1)
+        mechanism h { input q[0..1] in 0..9 adjacent all output 10 * q[0] + q[1] }
+        mechanism m { input x in 0..2 adjacent all
+          var a[0..1] := 5
+          var b[3..4] := 5
+          a := (1, 2)
+          b := (a[1], x)
+          run h(q = (7, 8))
+          run h(q = (x, 3))
+          y ~ h(q = if x = 0 then (x, 4) else pair(x + 1))
+          a := pair(x + y)
+          output (a, b) }""",
     "a checked range that holds": """
         mechanism m { input x in 0..3 adjacent all
           var c in 0..9 := x

@@ -50,7 +50,7 @@ class Todo:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """What is to do, and the variables that it reads with their declared sets."""
+    """What is to do, and the variables that it reads with their declared sets and indices."""
 
     todo: Todo | None
     kept: tuple[tuple[str, Value], ...] = ()
@@ -206,7 +206,7 @@ class Mechanism(runs.Model):
     def state(self, todo: Todo | None, env: Env) -> State:
         """Return the same object for the same variables of those that are read."""
         reads = todo.reads if todo is not None else ()
-        kept = tuple(sorted(each for each in env.items() if each[0].removesuffix(" in") in reads))
+        kept = tuple(sorted(each for each in env.items() if each[0].split()[0] in reads))
         return self._state(todo, kept)
 
     def transitions(self, state: State) -> runs.Law:
@@ -282,6 +282,7 @@ class Mechanism(runs.Model):
         """Return the environment after an assignment, declared ranges checked."""
         match place:
             case ("name", name):
+                value = laid_out(env.get(f"{name} at"), value)
                 return {**env, name: in_range(name, value, env)}
             case ("index", (_, name), (index,)):
                 items = env[name].with_item(self.value(index, env), in_range(name, value, env))
@@ -292,7 +293,7 @@ class Mechanism(runs.Model):
         return {**env, **{n: in_range(n, part, env) for n, part in zip(names, value, strict=True)}}
 
     def declared(self, name: str, indices: Tree, domain: Tree, value: Tree, env: Env) -> Env:
-        """Return the environment after `var`; the declared set of x is kept as `x in`."""
+        """Return the environment after `var`, what is declared of x kept as `x in` and `x at`."""
         around = {**env, name: None}
         env = {key: known for key, known in env.items() if key != f"{name} in"}
         if domain is not None:
@@ -301,6 +302,9 @@ class Mechanism(runs.Model):
         if indices is None:
             return {**env, name: first}
         places = elements(self.value(indices, around))
+        env[f"{name} at"] = places
+        if isinstance(first, Arr):
+            return {**env, name: laid_out(places, first)}
         return {**env, name: array(places, (first,) * len(places))}
 
     # --- analysts --------------------------------------------------------------------------
@@ -367,12 +371,27 @@ class Mechanism(runs.Model):
         given = {str(name): self.value(value, env) for name, value in arguments}
         inputs = given.keys() - dict(tree[2]).keys()
         given |= {name: in_one_order(given[name]) for name in inputs}
-        return tree[3], {**with_defaults(tree[2], given, self.scope), **given}
+        inner = {**with_defaults(tree[2], given, self.scope), **given}
+        for kind, *declared in tree[3]:
+            if kind in ("input", "public") and declared[1] is not None:
+                name, indices, *_ = declared
+                inner[name] = laid_out(elements(evaluate(indices, inner, self.scope)), inner[name])
+        return tree[3], inner
 
 
 def array(places: tuple[Value, ...], items: Iterable[Value]) -> Arr:
     """Return an array with these indices."""
     return Arr(integer(places[0]) if places else 1, tuple(items))
+
+
+def laid_out(places: tuple[Value, ...] | None, value: Value) -> Value:
+    """Return what an array with these indices holds of another array, or a tuple: all its items."""
+    if places is None:
+        return value
+    items = value.items if isinstance(value, Arr) else value
+    if not isinstance(items, tuple) or len(items) != len(places):
+        raise WrongProgram(f"{as_text(value)} does not fit the array")
+    return array(places, items)
 
 
 def with_defaults(parameters: Tree, given: Env, scope: Scope) -> Env:

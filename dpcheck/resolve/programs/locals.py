@@ -212,6 +212,8 @@ class Locals:
         if given is not None and given != len(cells):
             self.scope.report(structure.UnequalLengths(span, what, len(cells), given))
             return
+        if given is not None:
+            first = 1  # components of tuples count from 1, whatever the indices of the array are
         if expressions.has_hole(value):
             return
         source = value
@@ -306,11 +308,17 @@ def merged(before: Missing, left: Missing, right: Missing) -> Missing:
 
 
 def _length_of_tuple(value: Expr) -> int | None:
+    """Return how long an expression is that is a tuple, whichever way it goes; else None."""
     match value:
         case Const(value=tuple() as items):
             return len(items)
         case Apply(op="tuple", args=args):
             return len(args)
+        case If(then=then, orelse=orelse):
+            length = _length_of_tuple(then)
+            return length if length == _length_of_tuple(orelse) else None
+        case Let(body=body):
+            return _length_of_tuple(body)
     return None
 
 
