@@ -169,6 +169,14 @@ TRUTHS = {
     "neighbors that no run starts from": (CHAINS, "ln(3)"),
     "a window of one value far from its center": (FAR, "0"),
     "a guard in front of a division": (GUARDED, "ln(2)"),
+    "a function that does not use an output reads it": (
+        "fun three(v) = 3  " + THREE % "P>=1 [ three(output) = 3 ]",
+        "violated",
+    ),
+    "a function reads an output that it may not need": (
+        "fun one(c, v) = if c then 1 else v  " + THREE % "P>=1 [ one(x = x, output) = 1 ]",
+        "violated",
+    ),
 }
 
 

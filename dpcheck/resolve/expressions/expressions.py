@@ -532,7 +532,7 @@ def bound_argument(
     match arg:
         case Const(value=value):
             return scopes.Known(value, "argument", parameter.span), None
-        case Var() | ArrayVar():
+        case Var() | ArrayVar() if arg.name != "output":  # which has no value before there is one
             return scopes.Held(arg, "argument", parameter.span), None
         case _:
             variable = scope.names.fresh(parameter.name)
