@@ -400,16 +400,21 @@ Right: state s : Y   ...   observe Y
 
 
 class HiddenName(Mistake, code="DP312", severity="warning"):
-    """An index name of `adjacent` that hides a constant or parameter."""
+    """An index name of `adjacent` that hides a constant, a parameter, or a symbol of the family.
+
+    `edit` is what to write where the symbol is meant.
+    """
 
     name: str
     what: str
+    edit: str | None = None
 
+    help_text = "if it is meant, write `{self.edit}`"
     title_text = "`{self.name}` ranges over all indices here; it is not {self.what} of that name"
     explanation = """\
 A bare name between the brackets of `adjacent s[k] ~ s[l]` is fresh: it ranges over the whole index
-set of the family, even if a constant or parameter has the same name. If the constant is meant,
-write an expression, such as `s[n + 0]`.
+set of the family, even if a constant, a parameter or a symbol has the same name. If the constant is
+meant, write an expression, such as `s[n + 0]`; a symbol is meant in quotes, as in `s["pos"]`.
 """
 
 

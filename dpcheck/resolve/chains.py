@@ -12,7 +12,7 @@ from dpcheck.model import program, surface
 from dpcheck.model.atoms import Label
 from dpcheck.model.evaluation import apply
 from dpcheck.model.expressions import Apply, Const, Expr, Logic, Var
-from dpcheck.model.values import SetValue, Value
+from dpcheck.model.values import SetValue, Symbol, Value
 from dpcheck.resolve.expressions.expressions import constant, expression
 from dpcheck.resolve.expressions.kinds import report_wrong_kinds_of_rows
 from dpcheck.resolve.expressions.signatures import known_set
@@ -293,7 +293,7 @@ def _adjacent(
                 variable = Var(names[index.name][0], index.span)
                 memberships.append(Apply("in", (variable, domain), index.span))
                 continue
-            _warn_of_hidden_name(index, scope)
+            _warn_of_hidden_name(index, domain_of(family, position), scope)
             identifier = surface.Identifier(index.name, span=index.span)
             inner, name = _with_variable(identifier, inner)
             names[index.name] = (name, domain)
@@ -311,7 +311,7 @@ def _adjacent(
     return program.AdjacentStates(left, right, tuple(names.values()), where, clause.span)
 
 
-def _warn_of_hidden_name(index: surface.Name, scope: Scope) -> None:
+def _warn_of_hidden_name(index: surface.Name, domain: SetValue, scope: Scope) -> None:
     binding = scope.bindings.get(index.name)
     _, declaration = scope.file.visible.get(index.name, (None, None))
     if isinstance(binding, Known):
@@ -319,6 +319,8 @@ def _warn_of_hidden_name(index: surface.Name, scope: Scope) -> None:
     elif isinstance(declaration, surface.Constant):
         what = what_is(declaration).removeprefix("a ")
         scope.report(HiddenName(index.span, index.name, f"the {what}"))
+    elif Symbol(index.name) in domain.items:
+        scope.report(HiddenName(index.span, index.name, "the symbol", f'"{index.name}"'))
 
 
 def _initial(
