@@ -219,3 +219,13 @@ def test_an_empty_universe_is_a_mistake():
     inputs = [scalar("x", range(3), where=op(">", "x", 5))]
     with pytest.raises(MistakesFound, match="the universe is empty"):
         universe(mechanism(inputs, []), ValueTable(), Limits())
+
+
+@pytest.mark.parametrize("word", ["sum", "min", "max"])
+def test_what_is_one_number_has_no_sum_and_hides_no_such_mistake(word):
+    clause = logic("and", op(">=", op(word, X), X_PRIMED), op("=", X_PRIMED, op("+", X, 9)))
+    target = mechanism([scalar("x", range(3))], [], [AdjacentWhere(clause, SPAN)])
+    table = ValueTable()
+    columns, n_inputs = universe(target, table, Limits())
+    with pytest.raises(MistakesFound):
+        neighbor_pairs(target, columns, n_inputs, table, Limits())

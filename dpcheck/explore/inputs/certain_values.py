@@ -150,8 +150,16 @@ def _applied(expr: Apply, shapes: tuple[Shape, ...]) -> Shape | None:
 
 
 def _items(shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
-    """Return the shapes of what a function of many values is given: its arguments, or one tuple."""
-    return shapes[0] if len(shapes) == 1 and isinstance(shapes[0], tuple) else shapes
+    """Return the shapes of what a function of many values is given: its arguments, or one tuple.
+
+    One number, or what may be no tuple, has no items.
+    """
+    match shapes:
+        case (tuple() as items,):
+            return items
+        case (_,):
+            return ()
+    return shapes
 
 
 def _distance(op: str, shapes: tuple[Shape, ...]) -> Shape | None:
