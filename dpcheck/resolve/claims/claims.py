@@ -264,7 +264,7 @@ def _comparison(
         return None
     other_word = words[1 - position]
     if other_word is not None and not _is_declared(other_word.word, reader):
-        return _comparison_of_quantities(tree, word, other_word, reader)
+        return _comparison_of_quantities(tree, operator, (word, other_word), reader)
     comparison = operator if position == 0 else FLIPPED[operator]
     compared = _compared_quantity(tree.operands[position], word, reader)
     bound, is_sound = _bound(tree.operands[1 - position], word, reader)
@@ -292,13 +292,16 @@ def _compared_quantity(
 
 
 def _comparison_of_quantities(
-    tree: surface.Comparison, left_word: QuantityWord, right_word: QuantityWord, reader: Reader
+    tree: surface.Comparison,
+    comparison: Literal["=", "!=", "<", "<=", ">", ">="],
+    words: tuple[QuantityWord, QuantityWord],
+    reader: Reader,
 ) -> claims.Claim | None:
     """Return a comparison of two quantities of the target, both budgets or both numbers."""
+    left_word, right_word = words
     if right_word.value == "truth":
         reader.scope.report(mistakes.QuantityInFormula(tree.operands[1].span, right_word.word))
         return None
-    words = (left_word, right_word)
     if left_word.value != right_word.value:
         texts = {word.value: word.word for word in words}
         reader.scope.report(BudgetAgainstNumber(tree.span, texts["budget"], texts["number"]))
@@ -307,7 +310,6 @@ def _comparison_of_quantities(
     left, right = [_compared_quantity(side, word, reader) for side, word in sides]
     if left is None or right is None:
         return None
-    comparison = FLIPPED[FLIPPED[tree.operators[0]]]
     return claims.QuantityComparison(left, comparison, right, tree.span)
 
 
