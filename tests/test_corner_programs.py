@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import dpcheck
+from dpcheck.resolve.programs import statements
 from tests.chains import built_chain, chain_rows, initial_pairs
 from tests.oracle.reference import Program
 
@@ -389,6 +390,13 @@ def test_the_chain_agrees_with_the_runs(name):
     chain = built_chain(text, "m")
     assert chain_rows(chain, 10) == program.rows()
     assert initial_pairs(chain) == program.pairs()
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_so_it_does_where_loops_are_too_long_to_be_written_out(name, monkeypatch):
+    monkeypatch.setattr(statements, "MAX_UNROLLED", 3)
+    chain = built_chain(PROGRAMS[name], "m")
+    assert chain_rows(chain, 10) == Program(PROGRAMS[name]).rows()
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from typing import Final, assert_never
 from dpcheck.diagnostics import composition, structure
 from dpcheck.diagnostics.kinds import NotAnArray
 from dpcheck.model import program, surface
-from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Var, reads
+from dpcheck.model.expressions import Apply, ArrayVar, Binder, Const, Expr, Var, reads
 from dpcheck.model.offers import fixed_symbol, offer_symbol
 from dpcheck.model.values import DistributionName, SetValue, value_text
 from dpcheck.records import Frozen, dataclass
@@ -491,10 +491,10 @@ class _Walk(Locals):
                 steps = [assign(element.name, arg, None, arg.span) for element, arg in pairs]
                 n_rounds, rounds = len(held), _rounds_as_written(held, variable, scope)
             case _:
-                return self.rolled(body, domain, scope, variable, span)
+                return self.rolled(body, domain, None, scope, variable, span)
         written = self.written_out(body, rounds, n_rounds)
         if written is None:
-            return self.rolled(body, domain, scope, variable, span)
+            return self.rolled(body, domain, _in_order(domain), scope, variable, span)
         return steps + written
 
     def written_out(self, body: Body, rounds: Iterable[_Round], n_rounds: int) -> list[Step] | None:
@@ -532,38 +532,41 @@ class _Walk(Locals):
         self,
         body: Body,
         domain: Expr,
+        in_order: Expr | None,
         scope: Scope,
         variable: surface.Identifier | None,
         span: Span,
     ) -> list[Step]:
-        """Return a loop with hidden variables for the set and the position in it."""
+        """Return a loop with hidden variables for the set and the position in it.
+
+        `in_order` is a tuple of its elements in the order written, where that is known.
+        """
         elements, position = scope.names.fresh("set#"), scope.names.fresh("position#")
         there, here = Var(elements, span), Var(position, span)
-        # The order written of a set known before any run: equal sets are one value on a run.
-        held_as = domain
-        match domain:
-            case Const(value=SetValue(items=tuple() as items)) if items:
-                held_as = Const(items, domain.span)
         steps: list[Step] = [
-            assign(elements, held_as, None, span),
+            assign(elements, domain if in_order is None else in_order, None, span),
             assign(position, Const(0, span), None, span),
         ]
         round_: list[Step] = []
         inner = scope
+        following = Apply("+", (here, Const(1, span)), span)
         if variable is not None:
             held = Var(scope.names.fresh(variable.name), variable.span)
             inner = scope.bound(variable.name, Held(held, "loop variable", variable.span))
             element = Apply("element", (there, here), span)
-            if held_as is not domain:  # a tuple, whose components count from 1
-                place = Apply("+", (here, Const(1, span)), span)
-                element = Apply("index", (there, place), span)
+            if in_order is not None:  # components of tuples count from 1
+                element = Apply("index", (there, following), span)
             round_.append(assign(held.name, element, None, variable.span))
-        following = Apply("+", (here, Const(1, span)), span)
         round_.append(assign(position, following, None, span))
         before = self.missing
         self.missing = turned(before, span, "in the first round")
-        round_.extend(body(inner))
-        is_entered = isinstance(domain, Const) and (self.missing is not None or self.left[-1])
+        inside = body(inner)
+        if isinstance(in_order, Apply):
+            is_earlier = _is_earlier(there, here, Var(scope.names.fresh("earlier#"), span))
+            inside = [choice(is_earlier, (), inside, span)]
+        round_.extend(inside)
+        is_known = isinstance(domain, Const) or in_order is not None
+        is_entered = is_known and (self.missing is not None or self.left[-1])
         if not is_entered:
             self.missing = turned(before, span, "when this has no element")
         condition = Apply("<", (here, Apply("len", (there,), span)), span)
@@ -608,6 +611,28 @@ def _rounds_as_written(
         earlier = expressions.folded("set", list(elements[:i]), element.span)
         is_earlier = Apply("in", (element, earlier), element.span) if i else None
         yield _Round(inner, [assign(held.name, element, None, variable.span)], is_earlier)
+
+
+def _in_order(domain: Expr) -> Expr | None:
+    """Return a tuple of the elements of a set in the order written, None for a range.
+
+    Equal sets are one value on a run, which does not remember the order.
+    """
+    match domain:
+        case Const(value=SetValue(items=tuple() as items)) if items:
+            return Const(items, domain.span)
+        case Apply(op="set", args=args):
+            return Apply("tuple", args, domain.span)
+    return None
+
+
+def _is_earlier(elements: Expr, place: Expr, other: Var) -> Expr:
+    """Return whether an element of a tuple is equal to one before it, at some `other` place."""
+    span = other.span
+    last = Apply("-", (place, Const(1, span)), span)
+    before = Apply("range", (Const(1, span), last), span)
+    one, this = (Apply("index", (elements, each), span) for each in (other, place))
+    return Binder(other.name, "exists", before, None, Apply("=", (one, this), span), span)
 
 
 def _mechanism_called(tree: surface.Expression, scope: Scope) -> surface.Call | None:
