@@ -528,6 +528,58 @@ check m: epsilon = ln 3
     assert result["verdict"] == "undecided"
 
 
+ASKED_FOR_EVER = """
+mechanism told {
+  input x in {true, false}
+  adjacent all
+  while true {
+    query rate in {1/10, 1/2}
+    now ~ bernoulli(rate)
+    if now { y ~ {x: 3/4, !x: 1/4} output y stop }
+    output bot
+  }
+}
+mechanism biased {
+  input x in {true, false}
+  adjacent all
+  while true {
+    query rate in {1/2, 1/3}
+    now ~ bernoulli(if x then rate else 1/2)
+    if now { output top stop }
+    output bot
+  }
+}
+mechanism one_sided {
+  input x in 0..1
+  adjacent all
+  while true {
+    query c in 0..2
+    if c = 2 & x = 1 { output none stop }
+    y ~ bernoulli(1/4)
+    output y
+    if y { stop }
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("claim", "event", "probabilities"),
+    [
+        # Nobody tosses a coin before a query: the first answer of `told` comes in half of all runs.
+        ("told: dp(1)", ["rate = 1/2, true"], ["3/8", "1/8"]),
+        ("told: epsilon > ln 4", ["rate = 1/2, true"], ["3/8", "1/8"]),
+        ("biased: dp(1/2)", ["rate = 1/3, bot, rate = 1/3, bot, ..."], ["4/9", "1/4"]),
+        ("one_sided: dp(5)", ["c = 2, false, ..."], ["3/4", "0"]),
+    ],
+)
+def test_what_an_endless_analyst_asks_is_sure_to_be_asked(claim, event, probabilities):
+    (result,) = check_text(ASKED_FOR_EVER + f"refute {claim}")["results"]
+    shown = result["counterexample"]
+    assert shown["event"] == event
+    assert shown["probabilities"] == probabilities
+
+
 def test_where_equal_laws_come_from_other_states_the_ratio_before_them_is_all():
     # A coin that is kept a round and one that is not: no states are alike, but what they show is.
     model = """

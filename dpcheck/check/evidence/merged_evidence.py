@@ -158,6 +158,31 @@ class MergedEvidence:
             nlargest(event_text.N_RUNS, found, key=lambda run: by_size(subtract(run[1], run[2])))
         )
 
+    def shortest(self, gap: EventGap) -> tuple[tuple[futures.Label, ...], Number, Number]:
+        """Return the shortest sequence with the ratio of a gap, the likeliest, and its p and q."""
+        event = self._event(wanted_of(gap, None), is_forward=gap.is_forward)
+        level: dict[int, tuple[tuple[futures.Label, ...], Number]]
+        level, seen = {self.graph.roots[gap.pair]: ((), 1)}, set[int]()
+        while not level.keys() & event:
+            seen |= level.keys()
+            following: dict[int, tuple[tuple[futures.Label, ...], Number]] = {}
+            for node, (shown, weight) in level.items():
+                scale, edges = self.graph.one_output(node)
+                for label, factor, child in edges:
+                    below = multiply(weight, number(factor, scale))
+                    known = following.get(child)
+                    if child not in seen and (known is None or compare(below, known[1]) > 0):
+                        following[child] = (*shown, label), below
+            assert following, "some sequence has the ratio"
+            level = following
+        found = []
+        for node in level.keys() & event:
+            leaf, (shown, weight) = self.graph.leaves[node], level[node]
+            assert leaf is not None, "an event is made of leaves"
+            p, q = (multiply(weight, number(each)) for each in leaf)
+            found.append((shown, p, q) if gap.is_forward else (shown, q, p))
+        return max(found, key=lambda each: (by_size(each[1]), each[0]))
+
     def _reaching(self, event: AbstractSet[int]) -> list[bool]:
         """Return per node whether some leaf of an event is below it."""
         reaching = [False] * len(self.graph.edges)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from math import prod
 from typing import ClassVar
 
 import numpy as np
@@ -19,6 +20,7 @@ import numpy as np
 from dpcheck.check.evidence.futures import GOES_SILENT, STOPS, Label
 from dpcheck.check.evidence.growth import GrowingRatio
 from dpcheck.check.evidence.merged_evidence import MergedEvidence
+from dpcheck.check.evidence.merged_prefixes import MergedPrefixes
 from dpcheck.check.evidence.sequences import ENDS
 from dpcheck.check.evidence.table_evidence import TableEvidence
 from dpcheck.check.quantities.privacy import (
@@ -59,7 +61,7 @@ from dpcheck.check.values.verdicts import (
     Verdict,
     Violated,
 )
-from dpcheck.exact import Budget, Extended, TooLarge, divide, excess_sign
+from dpcheck.exact import Budget, Extended, TooLarge, divide, excess_sign, multiply
 from dpcheck.limits import Limit, LimitReached
 from dpcheck.logic.claims import TightDelta, TightEpsilon
 from dpcheck.records import dataclass, replace
@@ -90,8 +92,7 @@ def decide_endless(claim: EventClaim, seen: SeenPairs) -> Outcome:
             if growth is not None:
                 return _decide_growing(claim, seen, growth)
             if graph is not None:  # an analyst chooses: the worst word has the ratio
-                words = MergedEvidence(graph, seen.chain.observation_text, seen.limits)
-                decision = decide_event_claim(claim, words, seen)
+                decision = decide_event_claim(claim, _worst_word(graph, seen), seen)
                 assert decision.verdict is not None, "complete evidence decides"
                 return Outcome(decision.verdict, seen.coverage(), (), decision.value)
         case TightDelta(epsilon=epsilon):
@@ -206,16 +207,27 @@ class WordEvidence:
         """Return the fewest turns that exceed a budget; raises `TooLarge` for very many."""
         n_turns = growth.least_turns(epsilon)
         p, q = growth.probabilities(n_turns)
-        labels = growth.outputs(n_turns)
+        gap = EventGap(p, q, growth.pair, growth.is_forward)
+        return WordEvidence.of(growth.outputs(n_turns), gap, seen)
+
+    @staticmethod
+    def of(labels: Sequence[Label], gap: EventGap, seen: SeenPairs) -> WordEvidence:
+        """Return what a sequence shows; its gap has the choices of an analyst drawn uniformly.
+
+        Whoever asks what stands in the sequence is sure to do so.
+        """
         end = {STOPS: event_text.STOPPED, GOES_SILENT: event_text.DIVERGED}.get(
             labels[-1], event_text.GOES_ON
         )
         codes = [label for label in labels if label >= 0]
-        gap = EventGap(p, q, growth.pair, growth.is_forward)
         if len(codes) <= _MAX_CERTIFIED:
             seen.certify(gap, [(codes, ENDS[end])])
+        offers = seen.chain.offers
+        n_ways = prod(offers[code][1] for code in codes if code in offers)
+        p, q = multiply(n_ways, gap.p), multiply(n_ways, gap.q)
         word = event_text.output_sequence(map(seen.chain.observation_text, codes), end)
-        return WordEvidence(gap, event_text.EventText((word,), ((word, p, q),)))
+        event = event_text.EventText((word,), ((word, p, q),))
+        return WordEvidence(replace(gap, p=p, q=q), event)
 
     def worst_ratio(self) -> EventGap:
         """Return the event of the sequence."""
@@ -228,6 +240,16 @@ class WordEvidence:
     def event_text(self, gap: EventGap, factor: ExpFactor | None) -> event_text.EventText:  # noqa: ARG002
         """Return the sequence."""
         return self.event
+
+
+def _worst_word(graph: MergedPrefixes, seen: SeenPairs) -> Evidence:
+    """Return a sequence with the largest ratio, in a graph with choices of an analyst."""
+    words = MergedEvidence(graph, seen.chain.observation_text, seen.limits)
+    gap = words.worst_ratio()
+    if gap is None:
+        return words
+    labels, p, q = words.shortest(gap)
+    return WordEvidence.of(labels, replace(gap, p=p, q=q), seen)
 
 
 def _decide_growing(claim: EventClaim, seen: SeenPairs, growth: GrowingRatio) -> Outcome:
