@@ -65,7 +65,7 @@ def composed(
     [(9, 9/16), (1, 3/8), (1/9, 1/16)]
     """
     limits = limits or Limits()
-    used = [(losses, times) for losses, times in parts if times > 0]
+    used = _telling(parts)
     if _has_exp(used):
         return _composed_singly(used, limits)
     if any(not losses.losses for losses, _ in used):
@@ -80,7 +80,7 @@ def is_short(parts: Sequence[tuple[LossDistribution, int]]) -> bool:
     combinations of exponents of the bases. Of those only few can be few, so they are sought only up
     to that number.
     """
-    used = [(losses, times) for losses, times in parts if times > 0]
+    used = _telling(parts)
     n_terms = math.prod(math.comb(len(one.losses) + k - 1, k) for one, k in used)
     if _has_exp(used):
         n_runs = sum(times for _, times in used)
@@ -89,6 +89,13 @@ def is_short(parts: Sequence[tuple[LossDistribution, int]]) -> bool:
         n_terms = _n_exponents(used)
     bits = sum(_longest(losses).bit_length() * times for losses, times in used)
     return n_terms <= _SHORT and n_terms * bits <= _SHORT_BITS
+
+
+def _telling(
+    parts: Sequence[tuple[LossDistribution, int]],
+) -> list[tuple[LossDistribution, int]]:
+    """Return the parts that tell something: runs with equal laws on both sides change no loss."""
+    return [(losses, n) for losses, n in parts if n > 0 and not losses.is_certain]
 
 
 def _n_powers(parts: Sequence[tuple[LossDistribution, int]]) -> int:

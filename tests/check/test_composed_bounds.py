@@ -270,6 +270,20 @@ def test_short_is_what_has_few_losses():
     assert not is_short([(many, 1000)])
 
 
+def test_runs_that_tell_nothing_are_composed_however_many():
+    text = """
+    mechanism coin { input x in 0..1  adjacent all  y ~ bernoulli(1/2)  output y }
+    mechanism told { input x in 0..1  adjacent all  y ~ bernoulli((1 + x)/3)  output y }
+    check   compose(coin, 10^9): dp(0)
+    check   compose(coin, 10^9): tradeoff(1/10) = 9/10
+    refute  compose(coin, 10^9): tradeoff(1/10) <= 1/2
+    check   compose(coin, 10^9): zcdp = 0
+    check   compose(told, coin, 10^9): posterior_max(1/2) = 2/3
+    compute compose(coin, 10^9): profile
+    """
+    assert check_text(text)["ok"]
+
+
 def test_many_runs_with_a_single_loss_in_powers_of_e_are_bounded():
     text = """
     chain once {
