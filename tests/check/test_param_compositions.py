@@ -214,6 +214,12 @@ def test_runs_with_too_many_ratios_are_violated_where_a_value_that_is_tried_is(m
     assert "too many ratios" in undecided["reason"]["text"]
 
 
+def test_runs_that_are_too_many_to_be_listed_have_too_many_ratios():
+    text = PARTS.replace("FIRST", "survey").replace("SECOND", "survey")
+    (result,) = check_text(text + "compute compose(survey, 10^12): delta(0)")["results"]
+    assert "too many ratios" in result["reason"]["text"]
+
+
 def test_first_outputs_are_followed_as_long_as_runs_have_few_ratios(monkeypatch):
     monkeypatch.setattr(composed, "MAX_SIZE", 200)
     text = PARTS.replace("FIRST", "leaks").replace("SECOND", "leaks")

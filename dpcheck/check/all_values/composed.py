@@ -94,6 +94,7 @@ def _losses_of_pairs(
         if is_pure:
             found.append(_powers(losses, part.times))
         else:
+            _check_size(1, _degree(losses) * part.times)  # before so many runs are listed
             found.append(_all_runs([losses] * part.times, limits))
     return found, which
 
