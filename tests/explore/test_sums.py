@@ -40,6 +40,10 @@ SUMS = {
     "drawn again": """
       z ~ geometric(0, 1/8) POLICY  output z + x > 0
       z ~ geometric(0, 1/9) POLICY  output z - x > 0  z := z - x  output z = 1""",
+    "drawn from few numbers, too": """
+      z ~ geometric(x, 1/8) POLICY  output z >= 1
+      z ~ uniform(0..2)  output z + 1 >= 2 + x
+      z ~ geometric(x, 1/8) clamped 0..2  output z + 1 >= 3""",
     "shown": """
       z ~ geometric_positive(1/8) POLICY
       output clamp(z + x, -3, 3)""",
@@ -352,6 +356,19 @@ def test_what_is_added_where_a_condition_fails_is_no_mistake(condition):
     reached = text.replace("CONDITION", condition.replace("1", "2", 1).replace("< 2", "< 3"))
     (mistake,) = check_text(f"{reached} check m: dp(1)")["errors"]
     assert mistake["message"] == "what is added to noise must be an integer, not 1/2"
+
+
+@pytest.mark.parametrize("other", ["pos", "1/2"])
+def test_what_is_added_on_other_runs_alone_is_no_mistake(other):
+    text = f"""mechanism m {{
+      input x in {{0, 1, {other}}}  adjacent all
+      z ~ geometric(0, 1/4) unbounded
+      if x = {other} {{ output 5  stop }}
+      output z + x >= 1 }}"""
+    rows = dpcheck.loads(text).target("m").output_distributions()
+    assert rows[f"x = {other}"] == {"5": 1}
+    assert rows["x = 0"]["true"] == Fraction(1, 5)
+    assert rows["x = 1"]["true"] == Fraction(4, 5)
 
 
 @pytest.mark.parametrize("name", ["one draw in two sums", "drawn after the noise", "two steps"])

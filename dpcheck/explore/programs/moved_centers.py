@@ -3,16 +3,20 @@
 Where x is an input or a constant, the sum is noise centered x further: fewer numbers are told apart
 than where z is resolved (`tails.laws`), and all probabilities are the same. Its results are not
 those of z: where runs are compared draw by draw, z has to stay. (What an analyst has fixed is known
-when it is asked, which may be after the draw.)
+when it is asked, which may be after the draw.) All that x may be are integers: others are mistakes
+on the runs that add them alone.
 """
 
 from __future__ import annotations
+
+from collections.abc import Container, Iterable
 
 from dpcheck.explore.programs.liveness import flow_of, readers_of
 from dpcheck.explore.tails.wide import Wide
 from dpcheck.model import trees
 from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Var, reads
-from dpcheck.model.program import Mechanism, Node, Parametric, Sample, written
+from dpcheck.model.program import Mechanism, Node, Parametric, Sample, Unbounded, written
+from dpcheck.model.values import Value
 from dpcheck.records import replace
 
 Names = frozenset[str]
@@ -21,10 +25,19 @@ Names = frozenset[str]
 def with_centers_moved(mechanism: Mechanism, wide: Wide) -> Mechanism:
     """Return the mechanism where such noise is drawn around its other center."""
     flow, nodes = flow_of(mechanism, frozenset()), list(mechanism.nodes)
-    given = {cell for one in mechanism.inputs if not one.is_choice for cell in one.cells}
+    given = {
+        cell
+        for one in mechanism.inputs
+        if not one.is_choice and _are_integers(one.domain.items)
+        for cell in one.cells
+    }
     for k in wide.arriving:
         match nodes[k]:
-            case Sample(target=name, distribution=Parametric() as noise, within=None) as draw:
+            case (
+                Sample(
+                    target=name, distribution=Parametric(policy=Unbounded()) as noise, within=None
+                ) as draw
+            ):
                 readers = readers_of(k, name, flow)
             case _:
                 continue
@@ -32,7 +45,7 @@ def with_centers_moved(mechanism: Mechanism, wide: Wide) -> Mechanism:
         added: list[Expr | None] = []
         moved: dict[int, Node] = {j: _with_sums_read(nodes[j], name, added) for j in readers}
         match list({_value(each): each for each in added}.values()):
-            case [Const() | Var() as by] if isinstance(by, Const) or by.name in given:
+            case [Const() | Var() as by] if _is_given(by, given):
                 if not any(readers & readers_of(j, name, flow) for j in others):
                     farther = replace(noise, arguments=(*noise.arguments, by))
                     for j, node in (moved | {k: replace(draw, distribution=farther)}).items():
@@ -60,6 +73,16 @@ def _with_sums_read(node: Node, name: str, added: list[Expr | None]) -> Node:
         return noise
 
     return trees.replaced(node, moved)
+
+
+def _is_given(by: Const | Var, given: Container[str]) -> bool:
+    """Return whether what is added is an integer whatever happens, one of some inputs' or known."""
+    return by.name in given if isinstance(by, Var) else _are_integers((by.value,))
+
+
+def _are_integers(values: Iterable[Value]) -> bool:
+    """Return whether all of some values are integers."""
+    return isinstance(values, range) or all(type(value) is int for value in values)
 
 
 def _value(expr: Expr | None) -> object:
