@@ -9,8 +9,12 @@ back very often is a mistake of the user, long before there are too many states.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
 
 from dpcheck.chain.arrays import end_to_end
+from dpcheck.chain.chain import IntArray
 from dpcheck.diagnostics.structure import EndlessMemory
 from dpcheck.explore.programs.running_best import cell_behind
 from dpcheck.explore.runs.program_points import DRAWS
@@ -31,17 +35,20 @@ def endless_memory(states: RawStates, tails: Tails) -> EndlessMemory | None:
     """Return the mistake that the run to the last state of some cut point shows."""
     parents = end_to_end(states.parents)
     tables = [t for t in states.tables.values() if not set(tails.columns).isdisjoint(t.names)]
-    places = {n: (table, k) for table in tables for k, n in enumerate(table.numbers.tolist())}
-    for table in sorted(tables, key=lambda table: table.cut[0] != "sample"):  # to point at a draw
+    tables.sort(key=lambda table: table.cut[0] != "sample")  # to point at a draw
+    table_of, row_of = _places(tables, len(parents))
+    for table in tables:
         laws: dict[object, set[Memory]] = {}
         drawn = Counter[int]()
         state = int(table.numbers[-1])
         while state >= states.n_inputs:
-            kind, node = places[state][0].cut if state in places else ("", 0)
+            here = tables[table_of[state]] if table_of[state] >= 0 else None
+            kind, node = here.cut if here is not None else ("", 0)
             drawn[node] += kind == "sample"
-            if state in places and (name := _name_beyond(*places[state], tails)) is not None:
-                values, law = _memory(*places[state], tails)
-                seen = laws.setdefault((places[state][0].cut, values), set())
+            row = int(row_of[state])
+            if here is not None and (name := _name_beyond(here, row, tails)) is not None:
+                values, law = _memory(here, row, tails)
+                seen = laws.setdefault((here.cut, values), set())
                 seen.add(law)
                 if len(seen) > MOST_RETURNS:
                     if kind != "sample":
@@ -50,6 +57,15 @@ def endless_memory(states: RawStates, tails: Tails) -> EndlessMemory | None:
                     return EndlessMemory(place, spoken(cell_behind(name)), bool(tails.moved))
             state = int(parents[state])
     return None
+
+
+def _places(tables: Sequence[StatesAtPoint], n_states: int) -> tuple[IntArray, IntArray]:
+    """Return for each state [n_states] which table it is in, -1 for none, and its row there."""
+    table_of, row_of = np.full((2, n_states), -1, np.int64)
+    for k, table in enumerate(tables):
+        table_of[table.numbers] = k
+        row_of[table.numbers] = np.arange(len(table.numbers))
+    return table_of, row_of
 
 
 def _draw_again(drawn: Counter[int], tails: Tails) -> int | None:
