@@ -8,6 +8,7 @@ other numbers they are compared with have to lie in the window; those are the *g
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Final, Literal, assert_never
 
 from dpcheck.diagnostics.mistakes import Mistake
@@ -25,9 +26,12 @@ from dpcheck.model.expressions import (
     Let,
     Logic,
     Var,
+    known_cell,
     reads,
 )
 from dpcheck.model.surface_text import one_line
+from dpcheck.model.trees import descendants, replaced
+from dpcheck.model.values import SetValue
 from dpcheck.records import dataclass, replace
 from dpcheck.source import Span
 
@@ -46,6 +50,9 @@ _NEEDED: Final = {
 
 _FREE_FIRST: Final = frozenset(("/", "div", "mod", "^"))
 """Operators that take any number on their left."""
+
+MANY_ELEMENTS: Final = 64
+"""What is asked of so many elements at most is read one by one."""
 
 _WORDS: Final = {
     "neg": "`-`",
@@ -421,6 +428,8 @@ class _Uses:
                 return NONE
             case "index", (array, index):
                 self.narrow(index, "an index", array)
+                if (cell := known_cell(array, index)) is not None:
+                    return self._variables((cell,))
                 return self._together(_items((array,)))
             case (("+" | "-"), (one, by)) if (names := self.holds(one)) and not self.holds(by):
                 added = by if expr.op == "+" else Apply("neg", (by,), by.span)
@@ -501,11 +510,41 @@ class _Uses:
             self._context.append(elements)
             self.narrow(expr.where, "`where`")
             self._context.pop()
-        names = self._inside(elements, expr.body)
+        bodies = self._one_by_one(expr)
+        names = self._asked(bodies) if bodies else self._inside(elements, expr.body)
         if names and expr.kind not in ("max", "min", "argmax", "argmin"):
             self._refuse(f"`{expr.kind}`", names, expr.body.span)
         self.joined.append(names)
         return names if expr.kind in ("max", "min") else NONE
+
+    def _one_by_one(self, binder: Binder) -> list[Expr]:
+        """Return what is asked of each element, if that may be read one by one: else nothing.
+
+        So `count(i in 1..9 : v[i] > 0)` compares no two cells. What is added to numbers is resolved
+        for all elements at once, as far as the farthest of them needs.
+        """
+        match binder:
+            case Binder(
+                kind="exists" | "forall" | "count",
+                domain=Const(value=SetValue(items=range() as items)),
+                where=None,
+                body=body,
+            ) if len(items) <= MANY_ELEMENTS and not any(map(self._is_moved, descendants(body))):
+                every = (Const(item, binder.span) for item in items)
+                return [replaced(body, partial(_given, binder.name, each)) for each in every]
+        return []
+
+    def _is_moved(self, part: object) -> bool:
+        return isinstance(part, Apply) and part.op in ("+", "-") and self._reads_wide(part)
+
+    def _asked(self, bodies: Iterable[Expr]) -> Names:
+        """Return what some expressions may be copies of, up to one that makes a mistake."""
+        names, n_mistakes = NONE, len(self.mistakes)
+        for body in bodies:
+            names |= self.holds(body)
+            if len(self.mistakes) > n_mistakes:
+                break  # so do the others
+        return names
 
     def _elements(self, binder: Binder) -> Binder:
         """Return a binder over all elements that a run may look at, as far as that is known.
@@ -562,6 +601,11 @@ class _Uses:
         name = min(names)
         given = spoken(name), self.drawn[name], among, moved, instead
         self.mistakes.append(ComputedWithUnbounded(span, what, *given))
+
+
+def _given(name: str, value: Const, part: object) -> Const | None:
+    """Return the value of a variable."""
+    return value if isinstance(part, Var) and part.name == name else None
 
 
 def _text(expr: Expr) -> str:
