@@ -8,7 +8,7 @@ integer if both have one sign, and else it is at least 1 or ρ). Enough digits o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -55,8 +55,6 @@ class Radical:
 
     def bits(self, size: int, n_terms: int) -> int:
         """Return how many digits tell the sign of sums of so many terms of `size` bits."""
-        if self.degree == 1:
-            return 0
         most = size + n_terms.bit_length() + self.above.bit_length()
         apart = self.below.bit_length() + self.degree.bit_length() + (self.degree - 1) * most
         return apart + n_terms.bit_length() + 3
@@ -114,8 +112,9 @@ class Interval:
     def at(self, polynomial: fmpz_poly, degree: int) -> fmpz_poly:
         """Return (1 + y)^degree f(t), on the half line f(t); times the same number > 0 for all f.
 
-        No degree is above `degree`. t is low + step y, or high + (low - high) / (1 + y): the
-        coefficients of powers of 1 / (1 + y) are those of powers of 1 + y in reverse order.
+        No degree is above `degree`, and f g `at` the sum of two degrees is the product of f and g
+        at each. t is low + step y, or high + (low - high) / (1 + y): the coefficients of powers of
+        1 / (1 + y) are those of powers of 1 + y in reverse order.
         """
         above = self._step if self.high is None else self.high - self.low
         common = int(self.low.q * above.q)
@@ -127,6 +126,15 @@ class Interval:
         falling = scaled(fmpz_poly([low + step, -step])).coeffs()
         missing = [0] * (degree + 1 - len(falling))
         return fmpz_poly([*missing, *reversed(falling)])(fmpz_poly([1, 1]))
+
+    def powers(self, degree: int) -> list[fmpz_poly]:
+        """Return 1, t, t^2, ... `at` a degree, up to it."""
+        one, t = self.at(fmpz_poly([1]), 1), self.at(fmpz_poly([0, 1]), 1)
+        rising, falling = [fmpz_poly([1])], [fmpz_poly([1])]
+        for _ in range(degree):
+            rising.append(rising[-1] * t)
+            falling.append(falling[-1] * one)
+        return [p * q for p, q in zip(rising, reversed(falling), strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,46 +178,55 @@ class Losses:
     root: Radical
 
     def above(self) -> IntArray:
-        """Return the pairs [n] that are not shown to lose at most R."""
+        """Return the pairs [n] that are not shown to lose at most R.
+
+        Rounded coefficients show it of most pairs, or its opposite; where they come close to R,
+        which they do where pairs lose alike, these coefficients alone are added up as they are.
+        """
         n_rows, n_powers = self.rows.exact.shape
         n_terms = self.codes[..., 0].size
         if n_rows + n_terms // TERMS <= n_powers:
-            few: IntArray = np.flatnonzero(self._is_above(self.codes))
+            polynomials = [fmpz_poly(row) for row in self.rows.exact.tolist()]
+            exact = self._products([self.interval.at(p, n_powers - 1) for p in polynomials])
+            few: IntArray = np.flatnonzero(self._exceed(exact, self.codes))
             return few
-        is_above, is_open = self._bounded()
-        open_pairs = np.flatnonzero(is_open)
-        for start in range(0, len(open_pairs), EXACT):
-            some = open_pairs[start : start + EXACT]
-            is_above[some] = self._is_above(self.codes[:, some])
+        powers = self._products(self.interval.powers(n_powers - 1))
+        is_above, is_unsure = self._bounded(powers)
+        for k in np.flatnonzero(is_unsure.any(axis=0)).tolist():
+            pairs = np.flatnonzero(is_unsure[:, k])
+            codes = self.codes[:, pairs]
+            is_used = np.zeros(n_rows, np.bool_)
+            is_used[codes] = True
+            used = self.rows.exact[is_used]
+            sides = used @ powers[0][:, [k]], used @ powers[1][:, [k]]
+            is_above[pairs] |= self._exceed(sides, (is_used.cumsum() - 1)[codes], [k])
         found: IntArray = np.flatnonzero(is_above)
         return found
 
-    def _is_above(self, codes: IntArray) -> BoolArray:
-        """Return whether pairs [n] are above R, by exact terms, of enough bits where ρ is no 1."""
-        used, places = np.unique(codes, return_inverse=True)
-        polynomials = [fmpz_poly(row) for row in self.rows.exact[used].tolist()]
-        small, large = (
-            self._coefficients([factor * each for each in polynomials]) for factor in self.factors
-        )
-        bits = self._bits(max(_size(small), _size(large)))
-        sides = small << bits, self.root.multiples(large, bits)
-        sums = sums_above(*sides, places.reshape(codes.shape))
-        is_above: BoolArray = (sums > self._limit(bits)).any(axis=1)
+    def _exceed(
+        self, sides: tuple[Table, Table], codes: IntArray, which: list[int] | slice = slice(None)
+    ) -> BoolArray:
+        """Return whether pairs [n] are above R, by some of the coefficients, as they are.
+
+        `sides` [n_rows, n_coefficients] are those of g p and of f q, `codes` the rows of the pairs.
+        """
+        small, large = sides
+        bits = self._bits(lambda: max(_size(small), _size(large)))
+        sums = sums_above(small << bits, self.root.multiples(large, bits), codes)
+        is_above: BoolArray = (sums > self._limit(bits)[which]).any(axis=1)
         return is_above
 
-    def _bounded(self) -> tuple[BoolArray, BoolArray]:
-        """Return whether bounds of pairs [n] are above R, and which of these sums may not be.
+    def _bounded(self, powers: tuple[Table, Table]) -> tuple[BoolArray, BoolArray]:
+        """Return which pairs [n] are above R, and by which coefficients [n, degree + 1] others may.
 
-        Coefficients of g p and ρ f q come in units 2^shifts. With x = 2^r x' + μ and 2^r y = 2^s y'
-        + τ, both rests smaller than their units, x y is 2^s x' y' but for less than |x'| + 1 (from
-        τ) and |y'| + 1 (from μ) units 2^s.
+        `powers` [n_powers, degree + 1] are the coefficients of g and f times powers. Those of g p
+        and ρ f q come in units 2^shifts. With x = 2^r x' + μ and 2^r y = 2^s y' + τ, both rests
+        smaller than their units, x y is 2^s x' y' but for less than |x'| + 1 (from τ) and |y'| + 1
+        (from μ) units 2^s.
         """
-        n_powers = self.rows.exact.shape[1]
-        small, large = (
-            self._coefficients([factor * fmpz_poly([0] * k + [1]) for k in range(n_powers)])
-            for factor in self.factors
-        )
-        bits = self._bits(self.rows.size + n_powers.bit_length() + max(_size(small), _size(large)))
+        (small, large), n_powers = powers, len(powers[0])
+        row_bits = self.rows.size + n_powers.bit_length()
+        bits = self._bits(lambda: row_bits + max(_size(small), _size(large)))
         sizes = np.abs(self.rows.rounded).max(axis=0) + 1
         wide = self.rows.shifts.astype(object)[:, None]
         sides = small << wide << bits, self.root.multiples(large << wide, bits)
@@ -223,21 +240,27 @@ class Losses:
         bounds = sums_above(rounded @ above + errors, rounded @ below - errors, self.codes)
         units = shifts.astype(object)
         limit = np.clip(self._limit(bits) >> units, -MOST, MOST).astype(np.int64)
-        is_above: BoolArray = np.any(bounds > limit, axis=1)
-        if not errors.any():
-            return is_above, np.zeros_like(is_above)
         near = limit + 4 * len(self.codes) * errors + 1  # bounds are above the sums by less
-        is_open: BoolArray = is_above & (bounds <= near).all(axis=1)
-        return is_above, is_open
+        is_above: BoolArray = np.any(bounds > near, axis=1)
+        return is_above, (bounds > limit) & ~is_above[:, None]
 
-    def _coefficients(self, polynomials: Sequence[fmpz_poly]) -> Table:
-        degree = self.limits.shape[1] - 1
-        found = [self.interval.at(each, degree) for each in polynomials]
-        return coefficient_table(found, degree + 1)
+    def _products(self, transformed: Sequence[fmpz_poly]) -> tuple[Table, Table]:
+        """Return the coefficients of g and f times polynomials, [n_polynomials, degree + 1].
 
-    def _bits(self, size: int) -> int:
-        """Return how many bits of ρ tell sums of terms of `size` bits from R."""
-        return self.root.bits(max(size, _size(self.limits)), len(self.codes) + 1)
+        These are given as the interval has them `at` the degree of the rows.
+        """
+        degree, n_powers = self.limits.shape[1] - 1, self.rows.exact.shape[1]
+        factors = [self.interval.at(each, degree - n_powers + 1) for each in self.factors]
+        small, large = (
+            coefficient_table([factor * p for p in transformed], degree + 1) for factor in factors
+        )
+        return small, large
+
+    def _bits(self, size: Callable[[], int]) -> int:
+        """Return how many bits of ρ tell sums of terms of `size` bits from R; none where ρ is 1."""
+        if self.root.degree == 1:
+            return 0
+        return self.root.bits(max(size(), _size(self.limits)), len(self.codes) + 1)
 
     def _limit(self, bits: int) -> Table:
         """Return R in units 2^-bits, and more than all terms together are rounded by if ρ is no 1.
@@ -301,4 +324,4 @@ def _shifted(coefficients: Table, shifts: IntArray) -> IntArray:
 
 def _size(coefficients: Table) -> int:
     """Return the bits of the largest one."""
-    return max((int(c).bit_length() for c in coefficients.ravel()), default=0)
+    return max(map(int.bit_length, coefficients.ravel().tolist()), default=0)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from math import lcm
 
 import numpy as np
@@ -187,12 +188,18 @@ class _Search:
             if best is not None:
                 needed.add(best)
             left = asked[not_below(known, self.question.root, self.rows[used], codes, interval)]
-            others = [pair for pair in map(tuple, left.tolist()) if pair not in needed]
-            if len(others) <= FEW or times == 0 or work < 0:
-                needed.update(others)
-            else:
+            if times > 0 and work >= 0 and self._are_more(left, needed):
                 waiting.extend((half, left, times - 1) for half in interval.halves())
+            else:
+                needed.update(map(tuple, left.tolist()))
         return np.array(sorted(needed), np.int64).reshape(-1, 2)
+
+    @staticmethod
+    def _are_more(pairs: IntArray, needed: AbstractSet[tuple[int, int]]) -> bool:
+        """Return whether more than a few of the pairs, [n, 2], are not needed so far."""
+        if len(pairs) > len(needed) + FEW:
+            return True
+        return sum(pair not in needed for pair in map(tuple, pairs.tolist())) > FEW
 
     def _different(self, pairs: IntArray) -> IntArray:
         """Return one of pairs that differ in the order of sequences: no sum depends on that."""

@@ -1,8 +1,8 @@
 """Tables of what all sequences of pairs show, for claims about all values of a parameter.
 
 They list the sequences where these are few, and where they are many have one for each loss of a
-pair: prefixes are merged that are proportional for all values. Of outputs without end they have, for
-claims about ratios, one sequence for each ratio (`steady_ratios`), of p against q whatever its
+pair: prefixes are merged that are proportional for all values. Of outputs without end they have,
+for claims about ratios, one sequence for each ratio (`steady_ratios`), of p against q whatever its
 weight; for others, one for each loss, as prefixes that are merged at all values show it. Where
 outputs tell all in the long run, they may not do so at single values, which have tables of their
 own (`singular`). Where prefixes do not merge, two tables have what the first outputs show, and with
