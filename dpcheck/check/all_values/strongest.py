@@ -187,8 +187,12 @@ class _Search:
                 return different
             if best is not None:
                 needed.add(best)
-            left = asked[not_below(known, self.question.root, self.rows[used], codes, interval)]
+            # All coefficients of the best pair are close to what is known, which is by itself.
+            is_other = (asked != (best or (-1, -1))).any(axis=1)
+            asked, codes, rows = asked[is_other], codes[:, is_other], self.rows[used]
+            left = asked[not_below(known, self.question.root, rows, codes, interval)]
             if times > 0 and work >= 0 and self._are_more(left, needed):
+                left = left if best is None else np.append(left, [best], axis=0)
                 waiting.extend((half, left, times - 1) for half in interval.halves())
             else:
                 needed.update(map(tuple, left.tolist()))
