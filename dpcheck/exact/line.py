@@ -416,10 +416,6 @@ class Line:
             root.narrow()
         return root.low, root.high
 
-    def end_at(self, value: Chosen) -> ParamEnd:
-        """Return a value as an end that belongs to its interval."""
-        return ParamEnd(exact_text(value), None, decimal(value), is_open=False)
-
     def value_of(self, root: Root) -> Chosen | None:
         """Return the value for a root in the parameter; None if it is not asked by itself.
 
@@ -463,6 +459,11 @@ class Line:
         if value is not None:
             return f"at {self.param.name} = {exact_text(value)}"
         return f"at {self.param.name} = {self.intervals(region)[0].low.decimal}..."
+
+
+def end_at(value: Chosen) -> ParamEnd:
+    """Return a value as an end that belongs to its interval."""
+    return ParamEnd(exact_text(value), None, decimal(value), is_open=False)
 
 
 def line_of(param: Param, values: Iterable[Extended | Whole], *, is_exponential: bool) -> Line:

@@ -23,7 +23,7 @@ from dpcheck.exact import (
     power,
     subtract,
 )
-from dpcheck.exact.line import Line, line_of, simplest
+from dpcheck.exact.line import Line, end_at, line_of, simplest
 from dpcheck.exact.polynomial import ExpPolynomial
 from dpcheck.exact.roots import Region, Root, complement, everywhere, rational_between
 from dpcheck.intervals import ParamInterval
@@ -380,9 +380,9 @@ def test_values_of_exponents_go_to_the_line_and_back():
     assert t_of(HALVES, 0) is None
     assert t_of(HALVES, 1) is None
     assert HALVES.value_of(Root.of(3)) == Budget.ln(9)
-    end = HALVES.end_at(Budget.ln(9))
+    end = end_at(Budget.ln(9))
     assert (end.exact, end.is_open) == ("ln(9)", False)
-    end = HALVES.end_at(2)
+    end = end_at(2)
     assert (end.exact, end.decimal, end.is_open) == ("2", "2", False)
     (whole,) = HALVES.intervals(complement(HALVES.where(1, (0,))))
     assert whole.text == "(0, inf)"

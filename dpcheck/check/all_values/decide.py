@@ -56,7 +56,7 @@ from dpcheck.exact import (
     exact_text,
     growth_of,
 )
-from dpcheck.exact.line import Chosen, Line, line_of, simplest
+from dpcheck.exact.line import Chosen, Line, end_at, line_of, simplest
 from dpcheck.exact.roots import (
     Growth,
     Region,
@@ -142,7 +142,7 @@ def violated_somewhere(
     parts = [Region(line.low, line.high, (middle,), side) for side in sides]
     found = [_sample(joined(and_, [asked, part]), line, (), for_all) for part in parts]
     for value in dict.fromkeys(value for value in found if value is not None):
-        end = line.end_at(value)
+        end = end_at(value)
         shown = violated_within([ParamInterval(end, end)], value, line, for_all, at_value)
         if shown is not None:
             return shown
@@ -458,7 +458,7 @@ def _at_ends(
     for value, text in ends.items():
         if value in line.param.ends:
             assert not isinstance(value, Param), "an end is a number"
-            end = line.end_at(value)
+            end = end_at(value)
             one = [Piece(ParamInterval(end, end), text)]
             pieces = one + pieces if value == line.param.low else pieces + one
     return joined_pieces(pieces, line.param.name, at_roots)

@@ -15,10 +15,9 @@ from flint import fmpq
 
 from dpcheck.check.all_values.parts import joined_intervals
 from dpcheck.check.values.verdicts import AllValues, Outcome
-from dpcheck.exact import Param, exact_text
-from dpcheck.exact.line import line_of
+from dpcheck.exact import Param
+from dpcheck.exact.line import end_at, line_of
 from dpcheck.exact.roots import rational_between
-from dpcheck.exact.text import decimal
 from dpcheck.intervals import ParamEnd, ParamInterval
 from dpcheck.logic.claims import ForAll
 from dpcheck.records import replace
@@ -93,15 +92,11 @@ def _outside(known: Iterable[ParamInterval], nearer: Sequence[Param]) -> list[Pa
     found = []
     for each in known:
         low, high = each.low, each.high
-        for first, last in ([_end(x) for x in p.ends if x is not None] for p in nearer):
+        for first, last in ([end_at(x) for x in p.ends if x is not None] for p in nearer):
             high = first if _place(low) < _place(first) < _place(high) else high
             low = last if _place(low) < _place(last) < _place(high) else low
         found.append(ParamInterval(low, high))
     return found
-
-
-def _end(value: int | fmpq) -> ParamEnd:
-    return ParamEnd(exact_text(value), None, decimal(value), is_open=False)
 
 
 def _exact(place: Decimal) -> fmpq:

@@ -19,7 +19,7 @@ from dpcheck.check.values.verdicts import (
     Violated,
 )
 from dpcheck.exact import Budget, exact_text
-from dpcheck.exact.line import Chosen, line_of
+from dpcheck.exact.line import Chosen, end_at
 from dpcheck.exact.reading import as_budget as as_budget_text
 from dpcheck.intervals import ParamEnd, ParamInterval
 from dpcheck.limits import Limit, LimitReached
@@ -111,7 +111,7 @@ def _one_amount(text: str, name: str, *, is_epsilon: bool) -> Amount:
 
 def of_one_value(outcome: Outcome, value: Chosen, for_all: ForAll) -> Outcome:
     """Return the outcome of an ordinary mechanism as that of a claim about one value."""
-    end = line_of(for_all.param, [], is_exponential=for_all.is_exponential).end_at(value)
+    end = end_at(value)
     here, verdict = ParamInterval(end, end), outcome.verdict
     known = AllValues(for_all.param.name, here.text, is_part=bool(for_all.part))
     if isinstance(verdict, Violated):
