@@ -68,7 +68,7 @@ class Asked:
     @property
     def coverage(self) -> Coverage:
         """How much is looked at."""
-        return Coverage(len(self.selected), len(self.truths.pairs_at(self.selected)))
+        return Coverage(len(self.truths.pairs_at(self.selected)))
 
     def name(self, k: int) -> str:
         """Return the text of the selected state k."""
@@ -126,7 +126,7 @@ def decide_arranged(
         selected = selected_states(Truths(runs[0][0], limits), at)
         return decide_composition(claim, runs, selected, limits)
     except LimitReached as limit:
-        coverage = Coverage(len(selected), len(own.neighbors.pairs))
+        coverage = Coverage(len(own.neighbors.pairs))
         return Outcome(Undecided(limit.limit, Phrase.of(limit.progress)), coverage)
 
 
@@ -135,7 +135,7 @@ def nothing_asked(kind: Literal["check", "refute", "compute"], chosen: str) -> O
     vacuity = Vacuity("no value", f"it asks about other values than {chosen}, which was chosen")
     nothing = Value(Amount("not asked", "not asked", param=chosen.partition(" = ")[0]), 0)
     verdict = nothing if kind == "compute" else Holds()
-    return Outcome(verdict, Coverage(0, 0), (vacuity,))
+    return Outcome(verdict, Coverage(0), (vacuity,))
 
 
 def selected_states(truths: Truths, at: claims.At | None) -> IntArray:

@@ -193,14 +193,14 @@ class _Work:
             whole = self.explored.sizes
             sizes = whole.n_states, whole.n_transitions
             if self.explored.whole is not None:
-                outcome = replace(outcome, coverage=Coverage(whole.n_initial, whole.n_pairs))
+                outcome = replace(outcome, coverage=Coverage(whole.n_pairs))
         return self.asked.answered(outcome, sizes, time.monotonic() - self.started)
 
     def undecided(self, limit: LimitReached) -> Answer:
         """Return that a limit was reached, without evidence, with what was known by then."""
-        coverage = Coverage(0, 0)
+        coverage = Coverage(0)
         if self.explored is not None:
-            coverage = Coverage(self.explored.sizes.n_initial, self.explored.sizes.n_pairs)
+            coverage = Coverage(self.explored.sizes.n_pairs)
         reached = advised(limit.limit, self.asked)
         outcome = Outcome(Undecided(reached, Phrase.of(limit.progress)), coverage)
         if self.known is not None:

@@ -27,7 +27,7 @@ def after_limit(told: Sequence[object], limit: Limit, seconds: float) -> tuple[a
 
     def undecided(asked: answers.Asked) -> answers.Answer:
         reached = answers.advised(limit, asked)
-        outcome = Outcome(Undecided(reached), Coverage(0, 0))
+        outcome = Outcome(Undecided(reached), Coverage(0))
         if isinstance(last, answers.Known) and last.asked == asked:
             outcome = answers.ended_by(reached, last.outcome)
         return asked.answered(outcome, None, seconds)

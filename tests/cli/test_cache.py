@@ -278,5 +278,5 @@ def test_every_event_of_models_is_read_as_it_was_kept(models):
         if not isinstance(event, Answer):
             assert _decoded(_encoded(event)) == event
     asked = ("a.dpm", 1, None, "check", "m", None, "dp(0)", (), False)
-    answer = Answer(*asked, Outcome(Holds(), Coverage(1, 1)), 1, 1, 0.5)
+    answer = Answer(*asked, Outcome(Holds(), Coverage(1)), 1, 1, 0.5)
     assert _decoded(json.loads(json.dumps(_encoded(answer)))) == answer

@@ -92,7 +92,7 @@ def test_sarif_shows_the_draws_of_a_run_from_both_neighbors():
     explained = Explanation(Neighbors("x = 0", "x = 1"), run=TracedRun(Amount("1", "1"), steps))
     event = (OutputSequence(("Y",)),)
     found = Counterexample(("x = 0", "x = 1"), event, (half, third), Phrase.of(half))
-    outcome = Outcome(Violated(found), Coverage(2, 1))
+    outcome = Outcome(Violated(found), Coverage(1))
     asked = ("a.dpm", 9, None, "check", "m", None, "dp(0)", (), False)
     answer = Answer(*asked, outcome, 4, 4, 0.1, explained)
     log = sarif_log(Summary((answer,), ()), Checkout(PurePath("/"), PurePath("/")))

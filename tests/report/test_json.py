@@ -19,7 +19,7 @@ from dpcheck.report.json_output import json_object, json_text
 SCHEMA = json.loads((files("dpcheck.report") / "schema" / "results-1.json").read_text("utf-8"))
 GOLDEN = Path(__file__).parents[1] / "golden"
 
-UNDECIDED = Outcome(Undecided(Limit("states", 1, "states"), Phrase.of("b")), Coverage(0, 0))
+UNDECIDED = Outcome(Undecided(Limit("states", 1, "states"), Phrase.of("b")), Coverage(0))
 
 
 def answer(outcome, kind="check"):
@@ -45,7 +45,7 @@ def test_every_kind_of_verdict_follows_the_schema():
 def test_an_interrupted_run_with_bugs_and_mistakes_follows_the_schema():
     events = [
         answer(UNDECIDED),
-        answer(Outcome(Value(Amount("inf", "inf"), None), Coverage(1, 1)), "compute"),
+        answer(Outcome(Value(Amount("inf", "inf"), None), Coverage(1)), "compute"),
         NoSuchFile(None, "b.dpm", None),
         NoSuchFile(None, "b.dpm", None),
         ReadingStopped(None, "c.dpm", "the time limit of 1 s passed", "--timeout"),
@@ -75,7 +75,7 @@ def test_an_order_that_is_known_within_bounds_follows_the_schema(tmp_path, capsy
 
 def test_numbers_of_any_length_stand_in_full():
     digits = "7" * 10_000
-    long = answer(Outcome(Value(Amount(digits, "7.7e9999"), None), Coverage(1, 1)), "compute")
+    long = answer(Outcome(Value(Amount(digits, "7.7e9999"), None), Coverage(1)), "compute")
     report = json.loads(json_text(summary_of([long])))
     assert report["results"][0]["value"]["exact"] == digits
 
@@ -86,7 +86,7 @@ def test_what_leaves_most_unknown_decides_the_exit_status():
     events, statuses = [], [summary_of([]).exit_status]
     for event in (
         answer(UNDECIDED),
-        answer(Outcome(Value(Amount("1", "1"), 1), Coverage(0, 0)), "refute"),
+        answer(Outcome(Value(Amount("1", "1"), 1), Coverage(0)), "refute"),
         NoSuchFile(None, "b.dpm", None),
         Crash("a", "b"),
     ):

@@ -69,7 +69,7 @@ def violated(text):
     p, q = Amount("3/4", "0.75"), Amount("1/4", "0.25")
     event = (OutputSequence((text,)),)
     found = Counterexample((text, text), event, (p, q), Phrase.of(p, " <= ", q), ratio=p)
-    return Outcome(Violated(found), Coverage(2, 1))
+    return Outcome(Violated(found), Coverage(1))
 
 
 def test_the_page_is_one_file_without_scripts_or_network(capsys, monkeypatch):
@@ -96,9 +96,7 @@ def test_texts_of_a_model_stay_texts(capsys):
         Graph((Node(HOSTILE, HOSTILE, True),), ((0, 0, "1"),)),
     )
     cells = ((HOSTILE, Amount("1/3", "0.33333333333333333")),)
-    table = Outcome(
-        Value(Amount("1", "1"), None, Table("t", (HOSTILE, "p"), cells)), Coverage(1, 1)
-    )
+    table = Outcome(Value(Amount("1", "1"), None, Table("t", (HOSTILE, "p"), cells)), Coverage(1))
     answers = (answer(HOSTILE, violated(HOSTILE)), answer("losses", table, "compute"))
     text = html_text(Summary(answers, (), portraits=(target,)), HERE)
     page = Elements(text)
@@ -119,7 +117,7 @@ def test_pieces_over_a_parameter_are_whole_with_what_their_ends_are(capsys):
 def test_a_page_of_a_thousand_claims_and_ten_thousand_outputs_is_small():
     rows = tuple((str(i), Amount(f"1/{i}", str(1 / i))) for i in range(1, 10_001))
     table = Outcome(
-        Value(Amount("10000", "10000"), None, Table("t", ("x", "p"), rows)), Coverage(1, 1)
+        Value(Amount("10000", "10000"), None, Table("t", ("x", "p"), rows)), Coverage(1)
     )
     answers = [answer(f"dp({i})", violated("Y"), line=i) for i in range(1, 1000)]
     text = html_text(Summary((*answers, answer("pmf", table, "compute")), ()), HERE)

@@ -278,7 +278,7 @@ def _failing_formula(claim: FormulaClaim, setting: Setting) -> Failing:
         regions.append(complement(where.where_true(claim.formula, state)))
         if regions[-1].is_everything:
             break
-    coverage = Coverage(len(selected), len(pairs))
+    coverage = Coverage(len(pairs))
     vacuity = formula_vacuity(claim.formula, selected, truths)
     return Failing(line, joined(or_, regions), coverage, vacuity)
 

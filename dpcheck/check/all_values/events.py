@@ -110,7 +110,7 @@ class Events:
         n_pairs = len(self.seen[0].pairs)
         are_listed = not self.setting.is_composed and self.seen[0].are_finite
         n_sequences = len(self.rows.members) if are_listed else None
-        coverage = Coverage(len(self.setting.selected), n_pairs, n_sequences)
+        coverage = Coverage(n_pairs, n_sequences)
         vacuity = () if n_pairs else (NO_NEIGHBORS,)
         return Failing(self.line, region, coverage, vacuity)
 

@@ -38,7 +38,6 @@ from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic import claims
 from dpcheck.privacy.enclosed import compare_measures
 from dpcheck.privacy.losses import sum_of
-from dpcheck.records import replace
 
 Question = claims.QuantityClaim | claims.QuantityValue
 OtherQuantity = claims.LossQuantity | claims.LossTable | claims.ChannelQuantity | claims.LeastError
@@ -165,16 +164,15 @@ def _decide_channel(
 
     Whoever guesses knows the public inputs; the answer is the greatest for all of these.
     """
-    coverage = replace(seen.coverage(), n_initial=len(distinct(seen.selected)))
     found = most_guessable(seen.asked, seen.selected, seen.limits)
     if found is None:
-        return verdicts.Outcome(UNBOUNDED, coverage)
+        return verdicts.Outcome(UNBOUNDED, seen.coverage())
     states, total = found[quantity.word == "min_entropy_leakage"]
     value = CHANNEL_VALUES[quantity.word](total, len(states))
     amount = quantity_amount(value)
     verdict = verdict_on(claim, quantity.word, value, amount, ())
     beside = (verdicts.Beside(f"for {len(states)} equally likely inputs"),)
-    return verdicts.Outcome(verdict, coverage, (), amount, beside)
+    return verdicts.Outcome(verdict, seen.coverage(), (), amount, beside)
 
 
 Guessed = tuple[IntArray, exact.Number]

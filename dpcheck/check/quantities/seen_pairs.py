@@ -78,7 +78,7 @@ class SeenPairs:
 
     def coverage(self, n_sequences: int | None = None) -> Coverage:
         """Return what is looked at, with so many sequences where they are listed."""
-        return Coverage(len(self.selected), len(self.pairs), n_sequences)
+        return Coverage(len(self.pairs), n_sequences)
 
     @property
     def is_of_labels(self) -> bool:

@@ -474,12 +474,11 @@ class Vacuity:
 
 @dataclass(frozen=True)
 class Coverage:
-    """What was looked at: so many initial states, neighbor pairs, and output sequences.
+    """What was looked at: so many neighbor pairs, and output sequences.
 
     `n_sequences` is None where sequences were not listed one by one.
     """
 
-    n_initial: int
     n_pairs: int
     n_sequences: int | None = None
 

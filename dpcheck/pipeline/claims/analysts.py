@@ -362,4 +362,4 @@ def _bounded(
 
 def _coverage(truths: TruthsOverAnalysts, selected: IntArray) -> Coverage:
     """Return how much was looked at, from selected[n_selected]."""
-    return Coverage(len(selected), len(truths.pairs_at(selected)))
+    return Coverage(len(truths.pairs_at(selected)))

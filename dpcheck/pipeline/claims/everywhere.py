@@ -84,7 +84,7 @@ from dpcheck.resolve import Resolved, ResolvedCheck
 FEW_STATES = 2_000
 """So many states a window may have that is looked at for mistakes only: the claim is proved."""
 
-NOTHING = Coverage(0, 0)
+NOTHING = Coverage(0)
 
 UNSEEN = Outcome(Undecided(Limit("size", unit="no ratio grows without end")), NOTHING)
 """What a window says that does not soon tell, or an endless one that shows no infinite ε."""
