@@ -5,6 +5,7 @@ Every claim carries `text`, the claim as the user wrote it with loop variables f
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from operator import and_
 from typing import TYPE_CHECKING, Literal
 
@@ -21,6 +22,7 @@ from dpcheck.source import Span
 
 if TYPE_CHECKING:
     from dpcheck.exact.line import Chosen, Line
+    from dpcheck.exact.polynomial import Whole
     from dpcheck.exact.roots import Region
 
 
@@ -221,6 +223,12 @@ class ForAll(Frozen):
     part: tuple[tuple[Chosen, tuple[int, ...]], ...] = ()
     at_logarithms: bool = False
     single: Chosen | None = None
+
+    def line(self, numbers: Iterable[exact.Extended | Whole] = ()) -> Line:
+        """Return the parameter's values as a line on which some numbers are rational."""
+        from dpcheck.exact.line import line_of
+
+        return line_of(self.param, numbers, is_exponential=self.is_exponential)
 
     def asked(self, line: Line) -> Region:
         """Return the values strictly inside of the interval that are asked about."""

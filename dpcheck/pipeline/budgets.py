@@ -10,7 +10,6 @@ from operator import and_
 from typing import Literal, NamedTuple
 
 from dpcheck.exact import ParamError, TooLarge, compare_epsilon, compare_values, subtract
-from dpcheck.exact.line import line_of
 from dpcheck.exact.reading import compare_texts
 from dpcheck.exact.roots import joined
 from dpcheck.logic.claims import ForAll, PrivacyClaim
@@ -47,7 +46,7 @@ def is_greater_somewhere(
         if name == "epsilon":
             return not where_false(own.epsilon, "<=", others.epsilon, for_all, ())[1].is_empty
         numbers = own.delta, others.delta
-        line = line_of(for_all.param, numbers, is_exponential=for_all.is_exponential)
+        line = for_all.line(numbers)
         region = line.where(subtract(others.delta, own.delta), (-1,))
         return not joined(and_, [for_all.asked(line), region]).is_empty
     except (ParamError, TooLarge):

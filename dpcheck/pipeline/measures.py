@@ -19,7 +19,6 @@ from dpcheck.exact import (
     exact_text,
     param_text,
 )
-from dpcheck.exact.line import line_of
 from dpcheck.intervals import ParamInterval
 from dpcheck.limits import LimitReached, RunLimits
 from dpcheck.logic import claims
@@ -182,7 +181,7 @@ def stated(check: ResolvedCheck) -> Stated:
     if for_all.single is not None:
         values = f"{{{exact_text(for_all.single)}}}"
     else:
-        line = line_of(for_all.param, [], is_exponential=for_all.is_exponential)
+        line = for_all.line()
         values = text_of_asked(for_all, line, for_all.asked(line))
     return Stated(f"{for_all.param.name} in {values}", _bounds(check))
 

@@ -9,7 +9,6 @@ from dpcheck.chain.chain import Chain
 from dpcheck.check.values.amounts import epsilon_amount, number_amount
 from dpcheck.check.values.verdicts import Table
 from dpcheck.exact import ExpNumber, exact_text
-from dpcheck.exact.line import line_of
 from dpcheck.explore import MistakesFound
 from dpcheck.limits import LimitReached, RunLimits
 from dpcheck.logic.claims import ForAll, LossTable, PrivacyClaim, QuantityValue
@@ -97,7 +96,7 @@ def _probability_text(p: Fraction | ExpNumber, for_all: ForAll | None) -> str:
         return str(p)
     if for_all is None:
         return exact_text(p)
-    return line_of(for_all.param, [p], is_exponential=for_all.is_exponential).text(p)
+    return for_all.line([p]).text(p)
 
 
 def stated_budgets(checks: Sequence[ResolvedCheck], target: str) -> tuple[StatedBudget, ...]:

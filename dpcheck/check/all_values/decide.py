@@ -56,7 +56,7 @@ from dpcheck.exact import (
     exact_text,
     growth_of,
 )
-from dpcheck.exact.line import Chosen, Line, end_at, line_of, simplest
+from dpcheck.exact.line import Chosen, Line, end_at, simplest
 from dpcheck.exact.roots import (
     Growth,
     Region,
@@ -136,7 +136,7 @@ def violated_somewhere(
     For a claim that is too much for all values at once. None if it is not known to fail for these.
     """
     known = *numbers_of(claim), *weights
-    line = line_of(for_all.param, known, is_exponential=for_all.is_exponential)
+    line = for_all.line(known)
     asked, middle = for_all.asked(line), Root.of(between(line.low, line.high))
     sides = (True, True, True), (True, False, False), (False, False, True)
     parts = [Region(line.low, line.high, (middle,), side) for side in sides]
@@ -177,7 +177,7 @@ def violated_within(
 
 def holding_everywhere(for_all: ForAll) -> AllValues:
     """Return what is known of a claim that holds for all values asked."""
-    line = line_of(for_all.param, [], is_exponential=for_all.is_exponential)
+    line = for_all.line()
     asked = for_all.asked(line)
     return AllValues(
         *(for_all.param.name, text_of_asked(for_all, line, asked)),

@@ -16,7 +16,7 @@ from flint import fmpq
 from dpcheck.check.all_values.parts import joined_intervals
 from dpcheck.check.values.verdicts import AllValues, Outcome
 from dpcheck.exact import Param
-from dpcheck.exact.line import end_at, line_of
+from dpcheck.exact.line import end_at
 from dpcheck.exact.roots import rational_between
 from dpcheck.intervals import ParamEnd, ParamInterval
 from dpcheck.logic.claims import ForAll
@@ -49,7 +49,7 @@ def small_intervals(known: AllValues, for_all: ForAll) -> list[Param]:
     told = _in_order([*known.fails_for, *known.holds_for])
     if known.is_exact or not known.fails_for or is_small(for_all.param):
         return []
-    line = line_of(for_all.param, [], is_exponential=for_all.is_exponential)
+    line = for_all.line()
     asked = line.intervals(for_all.asked(line))
     if not (_is_same(told[0].low, asked[0].low) and _is_same(told[-1].high, asked[-1].high)):
         return []

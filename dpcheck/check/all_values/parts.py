@@ -24,7 +24,7 @@ from dpcheck.check.all_values.piecewise import (
 from dpcheck.check.all_values.setting import told_by_all
 from dpcheck.check.values.verdicts import AllValues, Outcome, Piece, Undecided, Violated
 from dpcheck.exact import Number, Param, exact_text, subtract
-from dpcheck.exact.line import Chosen, line_of, simplest
+from dpcheck.exact.line import Chosen, simplest
 from dpcheck.exact.roots import Region, Root, distinct_roots, joined
 from dpcheck.intervals import ParamEnd, ParamInterval
 from dpcheck.limits import LimitReached
@@ -47,7 +47,7 @@ def parts_of(
     param, gaps = for_all.param, gaps_of(ratios)
     if param.is_single:
         return []
-    line = line_of(param, [*gaps, *others], is_exponential=for_all.is_exponential)
+    line = for_all.line([*gaps, *others])
     equal = distinct_roots(t for gap in gaps for t in line.where(gap, (0,)).ends)
     if not equal:
         return []
@@ -95,7 +95,7 @@ def joined_outcome(
             raise open_
         return open_
     known, are_told = [_known(*each, for_all) for each in told], len(told) == len(parts)
-    line = line_of(for_all.param, [], is_exponential=for_all.is_exponential)
+    line = for_all.line()
     name = for_all.param.name
     at_cuts: dict[ParamEnd, dict[str, str]] = {}
     for end, texts in (pair for each in known for pair in each.at_cuts):

@@ -18,7 +18,7 @@ from dpcheck.exact import (
     Whole,
     growth_of,
 )
-from dpcheck.exact.line import Chosen, Line, line_of
+from dpcheck.exact.line import Chosen, Line
 from dpcheck.exact.roots import Region, everywhere, joined, without
 from dpcheck.limits import Limits
 from dpcheck.logic.claims import Claim, ForAll, is_pure
@@ -113,7 +113,7 @@ def line_of_claim(setting: Setting, found: Iterable[Extended | Whole]) -> Line:
     """
     for_all = setting.for_all
     known = *numbers_of(setting.claim), *setting.weights
-    return line_of(for_all.param, [*found, *known], is_exponential=for_all.is_exponential)
+    return for_all.line([*found, *known])
 
 
 def numbers_of(node: object) -> Iterator[ExpNumber]:

@@ -55,7 +55,6 @@ from dpcheck.exact import (
     growth_of,
     log,
 )
-from dpcheck.exact.line import line_of
 from dpcheck.exact.roots import complement, joined
 from dpcheck.explore import MistakesFound
 from dpcheck.limits import Limit, LimitReached, Limits
@@ -592,7 +591,7 @@ def _piece_below(piece: Piece, most: Budget | None, for_all: claims.ForAll) -> P
     if most is None:
         return piece if piece.exact == "inf" else replace(piece, most="inf")
     growth, root = growth_of(most)
-    line = line_of(for_all.param, [growth], is_exponential=for_all.is_exponential)
+    line = for_all.line([growth])
     if root == 1 and piece.exact == line.logarithm_text(*line.polynomials(growth)):
         return piece
     return replace(piece, most=amount_of(most).exact)

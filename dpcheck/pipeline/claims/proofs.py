@@ -14,7 +14,7 @@ from dpcheck.align.prices import bound_of, rates_of
 from dpcheck.check.values.comparisons import holds
 from dpcheck.check.values.verdicts import Beside, Comparison
 from dpcheck.exact import Budget, Number, growth_of, subtract
-from dpcheck.exact.line import Line, line_of
+from dpcheck.exact.line import Line
 from dpcheck.exact.roots import Region, everywhere, joined
 from dpcheck.explore.values.mistakes import spoken
 from dpcheck.limits import LimitReached, Limits
@@ -110,7 +110,7 @@ def where_false(
     On the line all weights are rational, too.
     """
     growth, _ = (0, 1) if high is None else growth_of(high - low)
-    line = line_of(for_all.param, [growth, *weights], is_exponential=for_all.is_exponential)
+    line = for_all.line([growth, *weights])
     signs = [sign for sign in (-1, 0, 1) if not holds(comparison, -sign)]
     asked = for_all.asked(line)
     if high is None:

@@ -133,10 +133,8 @@ def _is_hidden(question: surface.Question, params: Sequence[exact.Param], scope:
 
 def _one_asked(known: claims.ForAll) -> str:
     """Return the simplest value that is asked about, as `-D` takes it."""
-    from dpcheck.exact.line import line_of
-
     param = known.param
-    line = line_of(param, [], is_exponential=known.is_exponential)
+    line = known.line()
     value = line.simplest(known.asked(line), at_logarithms=False)
     return value_text(param.simplest if value is None else value)
 
@@ -156,12 +154,10 @@ def _has_values_at(
     exp(-eps/2) is none at eps = ln 2: it is asked for all values of a part, of which it is the only
     one.
     """
-    from dpcheck.exact.line import line_of
-
     if not isinstance(single, exact.Budget):
         return True
     numbers = [value.value for value in values if isinstance(value, exact.ParamNumber)]
-    line = line_of(known.param, numbers, is_exponential=known.is_exponential)
+    line = known.line(numbers)
     return (single * line.unit).has_exact_power
 
 
@@ -244,8 +240,6 @@ def _is_chosen(name: str, scope: Scope) -> bool:
 
 def _for_all(question: surface.Question, value: ParamValue, scope: Scope) -> claims.ForAll | None:
     """Return the values that are asked about, of those the parameter has."""
-    from dpcheck.exact.line import line_of
-
     param, is_exponential, part = value.param, value.is_exponential, question.part
     whole = claims.ForAll(param, is_exponential, question.span)
     if part is None:
@@ -274,7 +268,7 @@ def _for_all(question: surface.Question, value: ParamValue, scope: Scope) -> cla
     has_high = param.has_high and is_within(param.high, low, high, interval)
     asked = replace(param, has_low=has_low, has_high=has_high)
     known = replace(whole, param=asked, part=tuple(conditions))
-    line = line_of(asked, [], is_exponential=is_exponential)
+    line = known.line()
     if known.asked(line).is_empty and not has_low and not has_high:
         why = f"here are none of {param.text}"
         scope.report(ParamInterval(interval.span, param.name, why))
@@ -287,10 +281,8 @@ def _only_value(known: claims.ForAll, low: Value | None, high: Value | None) -> 
 
     It is both ends of the part, or one of it with the other end beyond the interval.
     """
-    from dpcheck.exact.line import line_of
-
     param = known.param
-    line = line_of(param, [], is_exponential=known.is_exponential)
+    line = known.line()
     if known.asked(line).is_empty:
         return param.low if param.has_low else param.high
     if low is None or high is None or apply("=", (low, high)) is not True:
@@ -345,13 +337,12 @@ def _undecided_for_all(
 
 def _bounds_fit(known: claims.ForAll, asked: Sequence[Asked], scope: Scope) -> bool:
     """Return whether every bound is one for all values that are asked about; else report it."""
-    from dpcheck.exact.line import line_of
     from dpcheck.exact.roots import joined
 
     is_sound = True
     for each in asked:
         numbers = list(_must_be_positive(each))
-        line = line_of(known.param, numbers, is_exponential=known.is_exponential)
+        line = known.line(numbers)
         for number in numbers:
             failing = joined(and_, [known.asked(line), line.where(number, (-1,))])
             if not failing.is_empty:
