@@ -194,7 +194,7 @@ def inequality_of(p: Number, q: Number, epsilon: Budget, delta: Number) -> Inequ
     return Inequality(
         number_amount(p),
         number_amount(q),
-        ratio_amount(EventGap(p, q, 0, True)),
+        ratio_amount(p, q),
         growth_amount(epsilon),
         number_amount(delta),
         inequality(p, q, epsilon, delta),

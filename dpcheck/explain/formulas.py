@@ -205,10 +205,6 @@ def _smallest(gaps: Sequence[Gap], cells: InputCells, formula: f.Private) -> Gap
     return _worst([gaps[k] for k in chosen.tolist()], formula)
 
 
-def _event(gap: Gap) -> EventGap:
-    return EventGap(gap.p, gap.q, 0, True)
-
-
 def _tight(formula: f.Private, gaps: Sequence[Gap]) -> Tight:
     """Return D with the least ε at its δ, and with the least δ at its ε, for pairs that violate."""
     worst = _worst(gaps, formula)
@@ -229,7 +225,8 @@ def _with_epsilon(formula: f.Private, epsilon: Amount) -> list[PhrasePart]:
 def _worst(gaps: Sequence[Gap], formula: f.Private) -> Gap:
     """Return the gap with the largest excess over the budget of a formula D."""
     factor = ExpFactor.of(formula.epsilon)
-    return reduce(lambda a, b: b if _event(b).exceeds(_event(a), factor) else a, gaps)
+    events = [EventGap(gap.p, gap.q, k, True) for k, gap in enumerate(gaps)]
+    return gaps[reduce(lambda a, b: b if b.exceeds(a, factor) else a, events).pair]
 
 
 def _chances(gaps: Sequence[Gap]) -> list[tuple[exact.Number, exact.Number]]:
@@ -394,7 +391,7 @@ def _against(subject: Subject, gap: Gap, formula: f.Private) -> list[PhrasePart]
     """Return both probabilities of a pair, from where they are, and what D allows."""
     left, right = map(subject.chain.state_text, (gap.left, gap.right))
     parts: list[PhrasePart] = [bare(gap.p), f" from {left} against ", bare(gap.q), f" from {right}"]
-    ratio = ratio_amount(_event(gap))
+    ratio = ratio_amount(gap.p, gap.q)
     parts += [] if ratio is None else [", ratio ", ratio]
     parts += [", allowed ", growth_amount(formula.epsilon)]
     if formula.delta != 0:

@@ -93,7 +93,7 @@ class Rules:
         gap = self.block.gap(0, p_sums[0], q_sums[0])
         if excess_sign(gap.p, gap.q, self.found.factor.epsilon, self.found.delta) <= 0:
             return None
-        amounts = number_amount(gap.p), number_amount(gap.q), ratio_amount(gap)
+        amounts = number_amount(gap.p), number_amount(gap.q), ratio_amount(gap.p, gap.q)
         return Rule(candidate.text, *amounts, is_optimal)
 
     def _exact(self) -> Iterator[Atom]:

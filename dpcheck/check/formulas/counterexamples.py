@@ -16,7 +16,6 @@ from dpcheck.check.values.comparisons import (
     inequality_sides,
     order,
 )
-from dpcheck.check.values.exp_factor import EventGap
 from dpcheck.check.values.verdicts import OPPOSITE, Amount, Counterexample, Phrase, Run, Sides
 from dpcheck.exact import Number, compare, divide, exact_text, excess, exp_text, subtract
 from dpcheck.limits import LimitReached
@@ -176,7 +175,7 @@ def _known(name: str, bounds: Bounds) -> tuple[str, Amount]:
 def _ratio(p: Bounds, q: Bounds) -> Amount | None:
     """Return p/q: infinite over zero, None for 0/0 and where q may be either."""
     if _is_exact(p) and _is_exact(q):
-        return ratio_amount(EventGap(p[0], q[0], 0, True))
+        return ratio_amount(p[0], q[0])
     return None if q[0] == 0 else between_amount(divide(p[0], q[1]), divide(p[1], q[0]))
 
 

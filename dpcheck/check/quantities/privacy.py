@@ -261,7 +261,7 @@ def _example(
         states=seen.names(gap.pair, is_forward=gap.is_forward),
         event=shown,
         probabilities=(number_amount(gap.p), number_amount(gap.q)),
-        ratio=ratio_amount(gap),
+        ratio=ratio_amount(gap.p, gap.q),
         excess=over,
         runs=tuple(
             verdicts.Run(ended(run), (number_amount(p), number_amount(q)))

@@ -7,7 +7,6 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from flint import arb, ctx
 
 from dpcheck import exact
-from dpcheck.check.values.exp_factor import EventGap
 from dpcheck.check.values.verdicts import Amount
 from dpcheck.privacy.enclosed import Enclosed, Measure, ball_of
 
@@ -132,11 +131,11 @@ def bound_amount(bound: exact.Epsilon | exact.Excess | exact.Extended) -> Amount
     return INFINITE if bound is None else Amount(exact.exact_text(bound), exact.decimal(bound))
 
 
-def ratio_amount(gap: EventGap) -> Amount | None:
+def ratio_amount(p: exact.Number, q: exact.Number) -> Amount | None:
     """Return p/q: infinite over zero, None for 0/0."""
-    if gap.q == 0:
-        return None if gap.p == 0 else INFINITE
-    return number_amount(exact.divide(gap.p, gap.q))
+    if q == 0:
+        return None if p == 0 else INFINITE
+    return number_amount(exact.divide(p, q))
 
 
 def enclosed_amount(value: Enclosed, digits: int) -> Amount:
