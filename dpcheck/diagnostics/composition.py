@@ -28,7 +28,6 @@ Right: import std.survey
 class Recursion(Mistake, code="DP711"):
     """Functions, distributions or mechanisms that call each other in a circle."""
 
-    what: str
     cycle: tuple[str, ...]
 
     explanation = """\

@@ -6,7 +6,7 @@ is a set of values of the parameter, with ends to be shown, and with the simples
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cmp_to_key, lru_cache, reduce
 from itertools import count, pairwise
 from math import lcm
@@ -170,12 +170,12 @@ class Line:
         if self.is_exponential or (low is None and high is None):
             return polynomial
         if low is None:
-            return _padded(scaled, polynomial, degree, fmpq(high or 0) + 1, -ONE)
+            return _padded(polynomial, degree, fmpq(high or 0) + 1, -ONE)
         if high is None:
-            return _padded(scaled, polynomial, degree, 1 - fmpq(low), ONE)
+            return _padded(polynomial, degree, 1 - fmpq(low), ONE)
         width = fmpq(high) - low
         turned = reversed_coefficients(polynomial, degree)
-        return _padded(scaled, turned, degree, -low / width, 1 / width)
+        return _padded(turned, degree, -low / width, 1 / width)
 
     # --- what is shown -----------------------------------------------------------------------
 
@@ -529,13 +529,7 @@ def primitive(polynomial: fmpz_poly) -> fmpz_poly:
     return -whole if whole[whole.degree()] < 0 else whole
 
 
-def _padded(
-    transform: Callable[[fmpz_poly, fmpq, fmpq], fmpz_poly],
-    polynomial: fmpz_poly,
-    degree: int,
-    start: fmpq,
-    step: fmpq,
-) -> fmpz_poly:
+def _padded(polynomial: fmpz_poly, degree: int, start: fmpq, step: fmpq) -> fmpz_poly:
     """Return D^degree p(start + step x) for all polynomials of a degree up to that alike."""
     missing = int((start.q * step.q) ** (degree - polynomial.degree()))
-    return transform(polynomial, start, step) * missing
+    return scaled(polynomial, start, step) * missing

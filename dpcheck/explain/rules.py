@@ -55,7 +55,6 @@ class Rules:
     """
 
     found: Violations
-    gap: EventGap
     block: Block
     properties: list[Atom]
     is_inside: BoolArray
@@ -184,7 +183,6 @@ def rules_of(found: Violations, gap: EventGap, cells: InputCells, limits: Limits
     limits.check_time("events described")
     return Rules(
         found,
-        gap,
         block,
         atoms(sequences),
         is_inside,

@@ -31,9 +31,9 @@ class Work:
     def __init__(self, steps: int = 50_000, deadline: float | None = None) -> None:
         self.steps, self.deadline = steps, deadline
 
-    def spend(self, steps: int = 1) -> None:
-        """Count some steps; raises `TooLong` behind the last one."""
-        self.steps -= steps
+    def spend(self) -> None:
+        """Count a step; raises `TooLong` behind the last one."""
+        self.steps -= 1
         if self.steps < 0 or (self.deadline is not None and time.monotonic() > self.deadline):
             raise TooLong("it takes too long")
 

@@ -62,7 +62,7 @@ def path_probabilities(
     `satisfying` gives the truth of a state formula at every state, [n_states]. Raises
     `LimitReached`, with how far it got.
     """
-    question = _Question.of(chain, path, satisfying, None, limits)
+    question = _Question(chain, *term_of(path, satisfying), None, limits)
     return [p for p, _ in question.bounds(states)]
 
 
@@ -238,13 +238,6 @@ class _Question:
     bits: int | None
     limits: Limits
 
-    @staticmethod
-    def of(
-        chain: Chain, path: f.PathFormula, satisfying: Satisfying, bits: int | None, limits: Limits
-    ) -> _Question:
-        """Return what is asked about a path formula."""
-        return _Question(chain, *term_of(path, satisfying), bits, limits)
-
     @property
     def weights(self) -> reach.Weights:
         """The numerators [n_edges] and denominators [n_states] of the chain."""
@@ -345,7 +338,7 @@ def path_product(
 
     Almost every path of it comes to true or false. Raises `LimitReached`.
     """
-    question = _Question.of(chain, path, satisfying, None, limits)
+    question = _Question(chain, *term_of(path, satisfying), None, limits)
     progression, classes = question.progressed(states)
     formulas = np.full(len(states), progression.root(), np.int64)
     return product(graph_of(chain), classes, progression, states, formulas, limits)

@@ -78,11 +78,6 @@ class Frame:
             self._columns[name] = column
         return column
 
-    @property
-    def columns(self) -> dict[str, IntArray]:
-        """The columns [n_rows] that are there already; all of them if the frame is no view."""
-        return self._columns
-
     def at(self, rows: IntArray) -> Frame:
         """Return the frame of the given rows [n]."""
         view = Frame(len(rows), {})

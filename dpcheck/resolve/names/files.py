@@ -109,7 +109,7 @@ def _report_recursion(file: File, session: Session) -> None:
             if min(cycle) == name:
                 declaration = file.declared[name]
                 names = (*cycle, cycle[0])
-                session.report(Recursion(declaration.name.span, what_is(declaration), names))
+                session.report(Recursion(declaration.name.span, names))
 
 
 def _calls(declaration: Declaration, file: File) -> list[str]:

@@ -43,13 +43,12 @@ MAX_DENSE = 1 << 28
 class Product:
     """Product states 0 .. n-1, then true (n) and false (n+1), which have no successors.
 
-    starts: the product state of each pair asked for. states, formulas [n]: what a product state
-    is. graph over n+2 states; edges [n_edges]: the chain's transition behind each edge.
+    starts: the product state of each pair asked for. states [n]: where the chain is. graph
+    over n+2 states; edges [n_edges]: the chain's transition behind each edge.
     """
 
     starts: IntArray
     states: IntArray
-    formulas: IntArray
     graph: Graph
     edges: IntArray
 
@@ -304,7 +303,6 @@ class _ProductSearch:
         return Product(
             _placed(starts, n),
             end_to_end(self.states),
-            end_to_end(self.formulas),
             Graph(indptr, targets),
             end_to_end(self.row_edges),
         )
