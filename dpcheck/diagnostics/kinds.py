@@ -21,6 +21,7 @@ class WrongKind(Mistake, code="DP401"):
     what: str = "this is"
 
     help_text = "write `{self.edit}`"
+    label_text = "{self.what} {self.found}"
     title_text = "{self.needed} is needed here, not {self.found}"
     explanation = """\
 Every operation needs values of certain kinds: arithmetic and `<` need numbers or budgets, `&` and
@@ -33,9 +34,8 @@ Right: input x in {pos, neg}   ...   y := if x = pos then 1 else 0
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        assert self.span is not None, "operands have places"
         others = (Label(span, text) for span, text in self.others if span != self.span)
-        return (Label(self.span, f"{self.what} {self.found}"), *others)
+        return *super().labels, *others
 
 
 class NotConstant(Mistake, code="DP402"):

@@ -53,8 +53,8 @@ class Mistake(Frozen):
     A title, help or label that only fills in fields is a text of the class,
     `"{self.name} is unknown"`; one that needs more overrides the property. In titles
     `{short.name}` is a text that may be long. A help that names a field that is None is none, or
-    that of `help_otherwise`. `second_place` names a field that holds another place, and the words
-    beside it.
+    that of `help_otherwise`. `second_place` names a field that holds another place, or None, and
+    the words beside it.
     """
 
     span: Span | None
@@ -92,10 +92,9 @@ class Mistake(Frozen):
         if self.span is None:
             return ()
         own = Label(self.span, self.label_text.format(self=self))
-        if self.second_place is None:
-            return (own,)
-        place, text = self.second_place
-        return own, Label(getattr(self, place), text.format(self=self))
+        place, text = self.second_place or (None, "")
+        other = None if place is None else getattr(self, place)
+        return (own,) if other is None else (own, Label(other, text.format(self=self)))
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -361,6 +361,7 @@ class MayBeUnassigned(Mistake, code="DP310"):
     name: str
     path: tuple[tuple[Span, str], ...]
 
+    label_text = "read here"
     title_text = "`{self.name}` may have no value here"
     help_text = "assign `{self.name}` on every way that leads here"
     explanation = """\
@@ -376,9 +377,7 @@ Right: y := 0
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        assert self.span is not None, "names have places"
-        read = Label(self.span, "read here")
-        return (read, *(Label(span, text) for span, text in self.path))
+        return *super().labels, *(Label(span, text) for span, text in self.path)
 
 
 class UnknownState(Mistake, code="DP311"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from dpcheck.diagnostics.mistakes import CODE, Label, Mistake, listed
+from dpcheck.diagnostics.mistakes import CODE, Mistake, listed
 from dpcheck.diagnostics.runs import RunMistake
 from dpcheck.model.distributions import DISTRIBUTIONS, POLICIES, PolicyKind
 from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr
@@ -319,6 +319,7 @@ class ComputedWithUnbounded(Mistake, code="DP540"):
     is_everywhere: bool = False
 
     title_text = "{self.operation} needs a number with bounds, and `{self.name}` may be any integer"
+    second_place = "drawn", "drawn without bounds"
     explanation = """\
 Noise without bounds has infinitely many values. What a program finds out about such a number by
 comparing it has finitely many cases, and so the chain stays finite: it may be compared with numbers
@@ -367,12 +368,6 @@ Right: z ~ geometric(0, 1/2) unbounded   output z < x - 3
             case Const(value=SetValue(items=range() as numbers)) if numbers:
                 return numbers[0], numbers[-1]
         return -20, 20
-
-    @property
-    def labels(self) -> tuple[Label, ...]:
-        assert self.span is not None, "operations have places"
-        drawn = () if self.drawn is None else (Label(self.drawn, "drawn without bounds"),)
-        return (Label(self.span, ""), *drawn)
 
 
 class EndlessHere(Mistake, code="DP550"):
