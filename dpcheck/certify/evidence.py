@@ -34,16 +34,15 @@ def sequence_probability(
                     p = _probability(chain, s, j)
                     following[t] = exact.add(following.get(t, 0), exact.multiply(weight, p))
         reached = following
-    total: exact.Number = 0
-    for s, weight in reached.items():
-        if end == "goes on":
-            total = exact.add(total, weight)
-            continue
-        sink = chain.stopped if end == "stopped" else chain.diverged
-        for j, t in _edges(chain, s):
-            if t == sink:
-                total = exact.add(total, exact.multiply(weight, _probability(chain, s, j)))
-    return total
+    if end == "goes on":
+        return exact.sum_of(reached.values())
+    sink = chain.stopped if end == "stopped" else chain.diverged
+    return exact.sum_of(
+        exact.multiply(weight, _probability(chain, s, j))
+        for s, weight in reached.items()
+        for j, t in _edges(chain, s)
+        if t == sink
+    )
 
 
 def certify_event(

@@ -52,7 +52,7 @@ from dpcheck.limits import Limit, Limits
 from dpcheck.logic import claims
 from dpcheck.privacy.composition import composed, is_short
 from dpcheck.privacy.enclosed import Enclosed, ball_of
-from dpcheck.privacy.losses import Loss, LossDistribution, sum_of
+from dpcheck.privacy.losses import Loss, LossDistribution
 from dpcheck.privacy.profile import Piece, profile
 from dpcheck.records import dataclass
 from dpcheck.records import replace as with_fields
@@ -417,7 +417,7 @@ def _capped_sum(terms: Sequence[tuple[exact.Number | exact.Excess, int]]) -> ver
     ]
     if len(numbers) < len(terms):
         return _capped(enclosed_sum(terms))
-    total = sum_of(numbers)
+    total = exact.sum_of(numbers)
     return number_amount(1 if exact.compare(total, 1) > 0 else total)
 
 

@@ -33,6 +33,7 @@ from dpcheck.exact.number import (
     power,
     sign,
     subtract,
+    sum_of,
 )
 from dpcheck.exact.param import Param
 from dpcheck.exact.parametric import ParamBudget, ParamError, ParamNumber, growth_of, param_text
@@ -104,6 +105,7 @@ __all__ = [
     "power",
     "sign",
     "subtract",
+    "sum_of",
     "whole",
     "whole_bits",
     "whole_gcd",

@@ -16,6 +16,7 @@ computed over. The functions here take and return normal forms; flint's own oper
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from enum import Enum
 from functools import total_ordering
 from typing import TYPE_CHECKING
@@ -252,6 +253,14 @@ def add(left: Number, right: Number) -> Number:
         (n, d), (m, c) = _parts(left), _parts(right)
         return _of_polynomials(n + m, d) if d == c else _of_polynomials(n * c + m * d, d * c)
     return _normal(fmpq(left) + right)
+
+
+def sum_of(numbers: Iterable[Number]) -> Number:
+    """Return the sum of some numbers, 0 of none."""
+    total: Number = 0
+    for each in numbers:
+        total = add(total, each)
+    return total
 
 
 def subtract(left: Number, right: Number) -> Number:

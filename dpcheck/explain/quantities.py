@@ -33,6 +33,7 @@ from dpcheck.exact import (
     number,
     power,
     subtract,
+    sum_of,
 )
 from dpcheck.explain.bounds import Outside
 from dpcheck.explain.explanation import Explanation, Neighbors, Remark, Tight, TracedRun
@@ -42,7 +43,6 @@ from dpcheck.explain.runs.traced_run import first_traced
 from dpcheck.explain.subject import Subject
 from dpcheck.limits import Limits
 from dpcheck.logic.claims import LeastError, LossQuantity
-from dpcheck.privacy.losses import sum_of
 from dpcheck.records import replace
 
 Shown = TypeVar("Shown")

@@ -18,7 +18,7 @@ from functools import partial, reduce
 from math import prod
 from typing import Final, Literal
 
-from dpcheck.exact import Number, add, ceil, divide, floor, multiply, negate, sign
+from dpcheck.exact import Number, add, ceil, divide, floor, multiply, negate, sign, sum_of
 from dpcheck.exact.exponentials import differences
 from dpcheck.records import dataclass, field
 
@@ -178,7 +178,5 @@ def mean(number: FarNumber, moment: Callable[[int, int], Number]) -> Number:
 def _power_mean(power: int, moment: Callable[[int], Number]) -> Number:
     """Return E[s^power], where moment(k) is E[C(s, k)]: by Newton, from differences of s^power."""
     values = [n**power for n in range(power + 1)]
-    total: Number = 0
-    for k, c in enumerate(reversed(differences(values, [1] * len(values)))):
-        total = add(total, multiply(c, moment(k)))
-    return total
+    coefficients = reversed(differences(values, [1] * len(values)))
+    return sum_of(multiply(c, moment(k)) for k, c in enumerate(coefficients))

@@ -187,11 +187,3 @@ def runs_to_reach(goal: Number, losses: LossDistribution) -> tuple[int, int] | N
         enough = (1 - wanted).log() / total.log()
         fewest, most = (int(end.ceil().fmpq()) for end in (needed.lower(), enough.upper()))
     return max(fewest, 1), max(most, 1)
-
-
-def sum_of(terms: Iterable[Number]) -> Number:
-    """Return the exact sum of some numbers."""
-    total: Number = 0
-    for term in terms:
-        total = add(total, term)
-    return total

@@ -19,7 +19,7 @@ from flint import arb, ctx, fmpq
 
 from dpcheck import exact
 from dpcheck.privacy.enclosed import Enclosed, ball_of
-from dpcheck.privacy.losses import Loss, LossDistribution, sum_of
+from dpcheck.privacy.losses import Loss, LossDistribution
 
 LONG = 512
 """Bits of all denominators beyond which a sum is enclosed, not written out."""
@@ -49,7 +49,7 @@ def renyi(losses: LossDistribution, order: int | fmpq) -> Divergence | None:
             terms = [exact.multiply(each.p, exact.power(each.ratio, n)) for each in losses.losses]
         except exact.TooLarge:
             return _enclosed(losses.losses, fmpq(order))
-        return _scaled_log(sum_of(terms), fmpq(1, n))
+        return _scaled_log(exact.sum_of(terms), fmpq(1, n))
     return _rational_order(losses.losses, fmpq(order))
 
 

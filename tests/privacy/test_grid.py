@@ -9,13 +9,13 @@ import pytest
 from flint import arb, ctx, fmpq, fmpz_poly
 
 from dpcheck.check.quantities.loss_values import loss_tail
-from dpcheck.exact import Budget, divide, exponential, number, subtract
+from dpcheck.exact import Budget, divide, exponential, number, subtract, sum_of
 from dpcheck.limits import Limits
 from dpcheck.privacy.composition import composed
 from dpcheck.privacy.enclosed import ball_of
 from dpcheck.privacy.grid import GridLosses
 from dpcheck.privacy.lattices import GridSum, Lattice
-from dpcheck.privacy.losses import LossDistribution, both_directions, sum_of
+from dpcheck.privacy.losses import LossDistribution, both_directions
 from dpcheck.privacy.tradeoff import type_two_error
 from tests.numbers import rational
 

@@ -29,9 +29,8 @@ from dpcheck.check.values.event_text import (
     value_key,
 )
 from dpcheck.check.values.verdicts import OutputSequence
-from dpcheck.exact import Number, add, compare, multiply, number, subtract, whole
+from dpcheck.exact import Number, add, compare, multiply, number, subtract, sum_of, whole
 from dpcheck.logic import formulas as f
-from dpcheck.privacy.losses import sum_of
 from dpcheck.solve.formulas.almost_sure import progression_of_runs
 from dpcheck.solve.formulas.independent_parts import ALWAYS_FORMULA, NEVER_FORMULA
 from dpcheck.solve.paths import Satisfying, term_of

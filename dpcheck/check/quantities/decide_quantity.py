@@ -37,7 +37,6 @@ from dpcheck.check.values.measures import TOO_FAR, Measures
 from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic import claims
 from dpcheck.privacy.enclosed import compare_measures
-from dpcheck.privacy.losses import sum_of
 
 Question = claims.QuantityClaim | claims.QuantityValue
 OtherQuantity = claims.LossQuantity | claims.LossTable | claims.ChannelQuantity | claims.LeastError
@@ -214,7 +213,7 @@ def _sum_of_maxima(chain: Chain, sources: IntArray, limits: Limits) -> exact.Num
             known = best.get(sequence)
             if known is None or exact.compare(p, known) > 0:
                 best[sequence] = p
-    return sum_of(best.values())
+    return exact.sum_of(best.values())
 
 
 # --- accuracy ------------------------------------------------------------------------------

@@ -37,7 +37,6 @@ from dpcheck.diagnostics.quantities import NoExpectedValue
 from dpcheck.exact.exponentials import differences
 from dpcheck.exact.linear import solve_linear
 from dpcheck.limits import Limit, LimitReached, Limits
-from dpcheck.privacy.losses import sum_of
 from dpcheck.records import dataclass, field
 from dpcheck.solve import Game, game_of
 from dpcheck.source import Span
@@ -337,4 +336,4 @@ def _mean(moments: Moments) -> exact.Extended:
     """Return the sum of E[C(N, j) c_j] from a node where no output was seen yet."""
     if not isinstance(moments, dict):
         return moments
-    return sum_of(m for (i, j), m in moments.items() if i == j)
+    return exact.sum_of(m for (i, j), m in moments.items() if i == j)

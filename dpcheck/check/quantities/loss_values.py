@@ -26,7 +26,7 @@ from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import Amount, Beside, Cell, Coverage, Table, Vacuity
 from dpcheck.privacy.concentrated import zcdp
 from dpcheck.privacy.enclosed import Enclosed, Measure, compare_measures
-from dpcheck.privacy.losses import LossDistribution, both_directions, sum_of
+from dpcheck.privacy.losses import LossDistribution, both_directions
 from dpcheck.privacy.posterior import posterior
 from dpcheck.privacy.profile import Piece, profile
 from dpcheck.privacy.renyi import renyi
@@ -128,7 +128,8 @@ def loss_tail(losses: LossDistribution, epsilon: exact.Budget) -> exact.Number:
 def _above(losses: LossDistribution, epsilon: exact.Budget) -> tuple[exact.Number, exact.Number]:
     """Return P(A) and Q(A), where A are the outputs whose loss is above ε."""
     above = [each for each in losses.losses if exact.excess_sign(each.p, each.q, epsilon) > 0]
-    return sum_of([losses.p_only, *(each.p for each in above)]), sum_of(each.q for each in above)
+    p = exact.sum_of([losses.p_only, *(each.p for each in above)])
+    return p, exact.sum_of(each.q for each in above)
 
 
 def masses_above(

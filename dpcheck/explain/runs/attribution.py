@@ -18,7 +18,7 @@ from dpcheck.check.quantities.seen_pairs import observed
 from dpcheck.check.values.amounts import INFINITE, number_amount
 from dpcheck.check.values.event_text import GOES_ON, STOPPED
 from dpcheck.check.values.verdicts import Amount, Ending, OutputSequence
-from dpcheck.exact import Number, add, divide, multiply, number, whole
+from dpcheck.exact import Number, add, divide, multiply, number, sum_of, whole
 from dpcheck.explain.atoms import output_values
 from dpcheck.explain.explanation import Difference, InputStep, Line, OutputStep, TracedRun
 from dpcheck.explain.inputs import InputCells
@@ -144,10 +144,7 @@ def step_probability(chain: Chain, state: int, transition: int) -> Number:
 
 def mass(vector: Vector) -> Number:
     """Return the sum of all weights."""
-    total: Number = 0
-    for weight in vector.values():
-        total = add(total, weight)
-    return total
+    return sum_of(vector.values())
 
 
 def output_lines(run: TracedRun) -> list[Line]:

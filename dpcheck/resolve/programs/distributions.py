@@ -313,14 +313,11 @@ def check_row(span: Span, weights: Sequence[Expr], scope: Scope) -> None:
 
 def _total(numbers: Sequence[Number], span: Span, scope: Scope) -> Number | None:
     """Return the sum of numbers; None, and report it, where powers of e make it too large."""
-    total: Number = 0
     try:
-        for number in numbers:
-            total = exact.add(total, number)
+        return exact.sum_of(numbers)
     except exact.TooLarge as error:
         scope.report(runs.NumberTooLarge(span, (), str(error)))
         return None
-    return total
 
 
 def _check_ratio(expr: Expr, parameter: Parameter, scope: Scope) -> None:
