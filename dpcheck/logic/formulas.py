@@ -157,28 +157,23 @@ PathFormula = (
 
 def outermost_numbers(node: object) -> Iterator[Private | ProbabilityIs]:
     """Yield the P and D of a formula, or of a tuple of formulas, that stand in no other."""
-    if isinstance(node, Private | ProbabilityIs):
-        yield node
-    elif isinstance(node, tuple):
-        for part in node:
-            yield from outermost_numbers(part)
-    elif hasattr(node, "__dataclass_fields__") and not isinstance(node, Span):
-        for each in fields(node):  # type: ignore[arg-type]
-            yield from outermost_numbers(getattr(node, each.name))
+    return (each for each in _outermost(node) if not isinstance(each, Atom))
 
 
 def outermost_atoms(node: object) -> Iterator[Atom]:
     """Yield the atoms of a formula that stand in no P or D."""
-    if isinstance(node, Atom):
+    return (each for each in _outermost(node) if isinstance(each, Atom))
+
+
+def _outermost(node: object) -> Iterator[Atom | Private | ProbabilityIs]:
+    if isinstance(node, Atom | Private | ProbabilityIs):
         yield node
     elif isinstance(node, tuple):
         for part in node:
-            yield from outermost_atoms(part)
-    elif hasattr(node, "__dataclass_fields__") and not isinstance(
-        node, Span | Private | ProbabilityIs
-    ):
+            yield from _outermost(part)
+    elif hasattr(node, "__dataclass_fields__") and not isinstance(node, Span):
         for each in fields(node):  # type: ignore[arg-type]
-            yield from outermost_atoms(getattr(node, each.name))
+            yield from _outermost(getattr(node, each.name))
 
 
 def is_nested(node: object) -> bool:
