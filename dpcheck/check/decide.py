@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cmp_to_key
 from typing import Literal, assert_never
 
 import numpy as np
@@ -20,7 +19,7 @@ from dpcheck.check.values.amounts import (
     enclosed_between,
     number_amount,
 )
-from dpcheck.check.values.comparisons import distance, holds, order
+from dpcheck.check.values.comparisons import by_size, distance, holds, order
 from dpcheck.check.values.measures import ClaimRejected, Measures
 from dpcheck.check.values.verdicts import (
     Amount,
@@ -266,7 +265,6 @@ def _closest_state(
 
     values [n_selected] are within all bounds.
     """
-    by_size = cmp_to_key(order)
     near = [
         (distance(value, bound), k, comparison, bound)
         for k, value in enumerate(values)
@@ -348,7 +346,7 @@ def _decide_expectations(
     quantity: claims.Expectation, relations: Sequence[Relation], asked: Asked
 ) -> Outcome:
     """Compare the mean of a number from every selected state."""
-    found, by_size = means(quantity, asked), cmp_to_key(order)
+    found = means(quantity, asked)
     failing = [
         (
             by_size(distance(mean, bound)),

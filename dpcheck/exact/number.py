@@ -16,10 +16,10 @@ computed over. The functions here take and return normal forms; flint's own oper
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import Enum
-from functools import total_ordering
-from typing import TYPE_CHECKING
+from functools import cmp_to_key, total_ordering
+from typing import TYPE_CHECKING, Any
 
 from flint import arb, ctx, fmpq, fmpz, fmpz_poly
 
@@ -370,6 +370,10 @@ def compare(left: Number, right: Number) -> int:
     if left == right:
         return 0
     return refined_sign(lambda bits: ball(left, bits) - ball(right, bits))
+
+
+by_size: Callable[[Number], Any] = cmp_to_key(compare)
+"""The key by which numbers are sorted, and the least or the greatest of some is found."""
 
 
 def ball(value: Number, bits: int) -> arb:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cmp_to_key
 
 from dpcheck.check.values.amounts import bare, bound_amount, number_amount
-from dpcheck.check.values.comparisons import distance, holds, order
+from dpcheck.check.values.comparisons import by_size, distance, holds, order
 from dpcheck.check.values.verdicts import Enough, Phrase, PhrasePart
 from dpcheck.exact import Extended, MinusInfinity, Number
 from dpcheck.explain.explanation import Remark, RunKind, Tight
@@ -47,7 +46,6 @@ def outside(
     least one is outside.
     """
     failing = {state: wanted for state in known if (wanted := _wanted(relations, known[state]))}
-    by_size = cmp_to_key(order)
     worst = max(failing, key=lambda state: by_size(distance(known[state], failing[state][1])))
     comparison, bound = failing[worst]
     wants_more = comparison in (">=", ">") or order(known[worst], bound) < 0
@@ -127,5 +125,4 @@ def kept_by(
 
 def extremes(values: Sequence[Extended]) -> tuple[Extended, Extended]:
     """Return the least and the largest of some values."""
-    by_size = cmp_to_key(order)
     return min(values, key=by_size), max(values, key=by_size)

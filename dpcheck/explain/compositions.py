@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from functools import cmp_to_key
 
 from dpcheck import exact
 from dpcheck.check.quantities.privacy import EventClaim, budget_of
@@ -168,7 +167,7 @@ def _classes(part: Subject, names: tuple[str, ...]) -> list[Class]:
     for _, each in falling([(each.p, each) for each in weighed(*listed)]):
         found.setdefault(None if each.q == 0 else exact.divide(each.p, each.q), []).append(each)
     finite = [ratio for ratio in found if ratio is not None]
-    order = [None] * (None in found) + sorted(finite, key=cmp_to_key(exact.compare), reverse=True)
+    order = [None] * (None in found) + sorted(finite, key=exact.by_size, reverse=True)
     return [Class(r, tuple(each.shown for each in found[r]), found[r][0]) for r in order]
 
 
@@ -238,7 +237,7 @@ def _worst(kinds: Sequence[Kind]) -> Kind:
     """Return the kind of runs with the output of the largest loss."""
     ratios = {kind.classes[0].ratio: kind for kind in reversed(kinds)}
     finite = [ratio for ratio in ratios if ratio is not None]
-    return ratios[None if None in ratios else max(finite, key=cmp_to_key(exact.compare))]
+    return ratios[None if None in ratios else max(finite, key=exact.by_size)]
 
 
 def _run(kind: Kind, names: tuple[str, str]) -> explanation.TracedRun | None:

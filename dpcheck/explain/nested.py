@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cmp_to_key, partial
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -400,4 +400,4 @@ def _ratios(subject: Subject, formula: f.Private) -> list[exact.Number]:
         if isinstance(needed := exact.log(ratio), exact.Budget)
         and exact.compare_epsilon(needed, formula.epsilon) > 0
     ]
-    return sorted(larger, key=cmp_to_key(exact.compare))
+    return sorted(larger, key=exact.by_size)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cmp_to_key
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
@@ -25,6 +24,7 @@ from dpcheck.exact import (
     Budget,
     Number,
     add,
+    by_size,
     compare,
     divide,
     exact_text,
@@ -183,7 +183,6 @@ def _shares(outputs: Sequence[Weighed], order: int, *, is_known: bool) -> Remark
 
 def falling(terms: list[tuple[Number, Shown]]) -> list[tuple[Number, Shown]]:
     """Return terms, the largest first, equal ones as they stand."""
-    by_size = cmp_to_key(compare)
     return sorted(terms, key=lambda term: by_size(term[0]), reverse=True)
 
 
@@ -238,7 +237,7 @@ def explain_error(
     errors = largest_errors(quantity, subject.measures.at_outputs, chain)
     laws = error_laws(chain, subject.selected, errors, subject.limits)
     chances = {source: _further(law, bound) for source, law in laws.items()}
-    most = max(chances.values(), key=cmp_to_key(compare))
+    most = max(chances.values(), key=by_size)
     if compare(chances[state], quantity.failure) <= 0:
         return None
     p, allowed = number_amount(chances[state]), number_amount(quantity.failure)

@@ -13,12 +13,12 @@ falling ratio; P's mass where Q is zero is its mass at an infinite loss.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property, cmp_to_key, reduce
+from functools import cached_property, reduce
 from itertools import accumulate
 
 from flint import arb, ctx, fmpq
 
-from dpcheck.exact import ExpNumber, Number, add, compare, divide, multiply, subtract
+from dpcheck.exact import ExpNumber, Number, add, by_size, compare, divide, multiply, subtract
 from dpcheck.exact.number import ball
 from dpcheck.records import dataclass
 
@@ -153,8 +153,7 @@ def by_falling_ratio(losses: Iterable[Loss]) -> tuple[Loss, ...]:
     """Return losses with different ratios, the largest ratio first."""
     listed = list(losses)
     if any(isinstance(loss.ratio, ExpNumber) for loss in listed):
-        order = cmp_to_key(compare)
-        return tuple(sorted(listed, key=lambda loss: order(loss.ratio), reverse=True))
+        return tuple(sorted(listed, key=lambda loss: by_size(loss.ratio), reverse=True))
     return tuple(sorted(listed, key=lambda loss: loss.ratio, reverse=True))
 
 

@@ -10,10 +10,9 @@ envelope of finitely many lines on E >= 1, found by sorting slopes and dropping 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cmp_to_key
 from itertools import pairwise
 
-from dpcheck.exact import Number, compare, divide, multiply, subtract
+from dpcheck.exact import Number, by_size, compare, divide, multiply, subtract
 from dpcheck.privacy.losses import LossDistribution, both_directions
 from dpcheck.records import dataclass
 
@@ -106,9 +105,8 @@ def _envelope(lines: Sequence[Line]) -> list[Line]:
         known = best.get(line.q)
         if known is None or compare(line.p, known.p) > 0:
             best[line.q] = line
-    order = cmp_to_key(compare)
     hull: list[Line] = []
-    for line in sorted(best.values(), key=lambda line: order(line.q), reverse=True):
+    for line in sorted(best.values(), key=lambda line: by_size(line.q), reverse=True):
         while hull and compare(line.at(1), hull[-1].at(1)) >= 0:
             hull.pop()
         while len(hull) >= 2 and compare(_crossing(hull[-1], line), _crossing(*hull[-2:])) <= 0:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cmp_to_key
 from typing import assert_never
 
 from dpcheck.chain.chain import BoolArray, IntArray
@@ -10,11 +9,11 @@ from dpcheck.check.formulas.closest import closest_pair
 from dpcheck.check.formulas.truths import BEYOND, Bounds, Truths
 from dpcheck.check.values.amounts import between_amount, number_amount, ratio_amount
 from dpcheck.check.values.comparisons import (
+    by_size,
     distance,
     holds,
     inequality,
     inequality_sides,
-    order,
 )
 from dpcheck.check.values.verdicts import OPPOSITE, Amount, Counterexample, Phrase, Run, Sides
 from dpcheck.exact import Number, compare, divide, exact_text, excess, exp_text, subtract
@@ -184,7 +183,7 @@ def _probability_example(
 ) -> Counterexample:
     """Return the one of states [n] whose probability is furthest from what a P formula asks."""
     lower = [low for low, _ in truths.bounds(formula.path, states)]
-    by_size, wants_less = cmp_to_key(order), formula.relations[0][0] in ("<=", "<")
+    wants_less = formula.relations[0][0] in ("<=", "<")
     far = [by_size(distance(p, _kept_not(p, formula)[1])) for p in lower]
     k = far.index(max(far))
     (p,), s = _shown(formula.path, states[k : k + 1], truths), int(states[k])

@@ -10,8 +10,6 @@ while: it explains, it proves nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cmp_to_key
 from heapq import heappop, heappush
 from itertools import count
 from typing import Any
@@ -29,7 +27,7 @@ from dpcheck.check.values.event_text import (
     value_key,
 )
 from dpcheck.check.values.verdicts import OutputSequence
-from dpcheck.exact import Number, add, compare, multiply, number, subtract, sum_of, whole
+from dpcheck.exact import Number, add, by_size, compare, multiply, number, subtract, sum_of, whole
 from dpcheck.logic import formulas as f
 from dpcheck.solve.formulas.almost_sure import progression_of_runs
 from dpcheck.solve.formulas.independent_parts import ALWAYS_FORMULA, NEVER_FORMULA
@@ -47,8 +45,6 @@ _Shown = tuple[int, str]
 
 Belief = dict[tuple[int, int], Number]
 """Weights by state and what the rest of a run must satisfy, by its number."""
-
-_rising: Callable[[Number], Any] = cmp_to_key(compare)
 
 HeavyRun = tuple[OutputSequence, tuple[Number, ...]]
 
@@ -122,7 +118,7 @@ class _Search:
         order = count()
         beliefs: list[Belief] = [{(s, self.rests.start): 1} for s in states]
         waiting: list[tuple[Any, int, tuple[_Shown, ...], list[Belief]]] = []
-        heappush(waiting, (_rising(-1), next(order), (), beliefs))
+        heappush(waiting, (by_size(-1), next(order), (), beliefs))
         runs: dict[OutputSequence, tuple[Number, ...]] = {}
         for _ in range(_MAX_GROUPS):
             if not waiting or len(runs) >= _MAX_FOUND or self.n_edges > _MAX_EDGES:
@@ -137,7 +133,7 @@ class _Search:
                 mass = sum_of(following[0].values())
                 if mass != 0:
                     group = (*shown, label)
-                    heappush(waiting, (_rising(multiply(-1, mass)), next(order), group, following))
+                    heappush(waiting, (by_size(multiply(-1, mass)), next(order), group, following))
         return _heaviest(list(runs.items()))
 
     def _settled(self, beliefs: list[Belief]) -> tuple[tuple[Number, ...], list[Belief], bool]:
@@ -209,4 +205,4 @@ def _heaviest(runs: list[HeavyRun]) -> list[HeavyRun]:
         return subtract(first, second[0]) if second else first
 
     heavy = [run for run in runs if compare(weight(run), 0) > 0]
-    return sorted(heavy, key=lambda run: _rising(weight(run)), reverse=True)[:N_RUNS]
+    return sorted(heavy, key=lambda run: by_size(weight(run)), reverse=True)[:N_RUNS]

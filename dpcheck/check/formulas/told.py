@@ -7,7 +7,7 @@ from dpcheck.check.formulas.truths import Bounds, Truths
 from dpcheck.check.values.amounts import between_amount, epsilon_amount
 from dpcheck.check.values.comparisons import least_budget
 from dpcheck.check.values.verdicts import Amount, Phrase
-from dpcheck.exact import Epsilon, Number, compare
+from dpcheck.exact import Epsilon, Number, by_size
 from dpcheck.logic import formulas as f
 from dpcheck.logic.formula_text import formula_text
 
@@ -36,11 +36,8 @@ def told_bounds(
 
 def hull(bounds: list[Bounds]) -> Bounds:
     """Return the least and the greatest of bounds."""
-    low, high = bounds[0]
-    for least, most in bounds:
-        low = least if compare(least, low) < 0 else low
-        high = most if compare(most, high) > 0 else high
-    return low, high
+    lows, highs = zip(*bounds, strict=True)
+    return min(lows, key=by_size), max(highs, key=by_size)
 
 
 def _sufficient(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cmp_to_key, reduce
+from functools import reduce
 from typing import assert_never
 
 import numpy as np
@@ -188,9 +188,8 @@ def most_guessable(
         if has_output_cycle(seen, sources):
             return None
         found.append((states, _sum_of_maxima(seen, sources, limits)))
-    size = cmp_to_key(exact.compare)
-    likeliest = max(found, key=lambda each: size(exact.divide(each[1], len(each[0]))))
-    return likeliest, max(found, key=lambda each: size(each[1]))
+    likeliest = max(found, key=lambda each: exact.by_size(exact.divide(each[1], len(each[0]))))
+    return likeliest, max(found, key=lambda each: exact.by_size(each[1]))
 
 
 def alike_in_public(chain: Chain, selected: IntArray) -> list[IntArray]:
@@ -313,7 +312,7 @@ def _quantile(
     if needed == 0:
         return 0
     reached: exact.Number = 0
-    for error in sorted(law, key=cmp_to_key(exact.compare)):
+    for error in sorted(law, key=exact.by_size):
         reached = exact.add(reached, law[error])
         if exact.compare(reached, needed) >= 0:
             return error

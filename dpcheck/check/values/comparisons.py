@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cmp_to_key
+from typing import Any
 
 from dpcheck import exact
 from dpcheck.check.values.amounts import growth_amount, number_amount
@@ -57,6 +59,10 @@ def order(left: exact.Extended, right: exact.Extended) -> int:
     found = compare_measures(left, right)
     assert found is not None, "numbers are told apart"
     return found
+
+
+by_size: Callable[[exact.Extended], Any] = cmp_to_key(order)
+"""The key by which these are sorted."""
 
 
 def distance(value: exact.Extended, bound: exact.Number) -> exact.Extended:

@@ -22,7 +22,6 @@ exact value of 8,600 bits in 53 s, 0.3 GB.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cmp_to_key
 
 import numpy as np
 
@@ -154,9 +153,7 @@ def counted_bounds(
     if bits is None:
         return [(value, value) for value in found]
     gaps = [exact.subtract(high, low) for low, high in known]
-    slack = exact.add(
-        exact.number(len(steps) + 1, one), max(gaps, key=cmp_to_key(exact.compare), default=0)
-    )
+    slack = exact.add(exact.number(len(steps) + 1, one), max(gaps, key=exact.by_size, default=0))
     highs = (exact.add(value, slack) for value in found)
     return [
         (low, high if exact.compare(high, 1) < 0 else 1)
