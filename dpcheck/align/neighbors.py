@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from dpcheck.diagnostics import align
-from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.mistakes import Refused
 from dpcheck.exact import Rational, ceil, floor
 from dpcheck.explore.inputs.adjacency_patterns import substituted
 from dpcheck.model.expressions import (
@@ -64,13 +64,8 @@ def differences(mechanism: Mechanism) -> tuple[Differences, ...]:
     return tuple(dict.fromkeys(case for one in cases for case in (one, one.mirrored)))
 
 
-class Unreadable(Exception):
+class Unreadable(Refused):
     """A part of the program that is outside of the class: the user's mistake."""
-
-    def __init__(self, mistake: Mistake) -> None:
-        """Keep the mistake for the report."""
-        super().__init__(mistake.title)
-        self.mistake = mistake
 
 
 def _of_clause(condition: Expr, mechanism: Mechanism) -> Differences:

@@ -20,6 +20,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from dpcheck.diagnostics.commands import NoCluster
+from dpcheck.diagnostics.mistakes import Refused
 from dpcheck.records import dataclass
 
 if TYPE_CHECKING:
@@ -48,13 +49,8 @@ class Place:
     on: str | None = None
 
 
-class Unreachable(Exception):
+class Unreachable(Refused):
     """The cluster cannot be used; `mistake` says why."""
-
-    def __init__(self, mistake: NoCluster) -> None:
-        """Keep the mistake."""
-        super().__init__(mistake.title)
-        self.mistake = mistake
 
 
 def answers(units: Sequence[str], place: Place) -> Generator[Answer, None, None]:

@@ -109,6 +109,15 @@ class Mistake(Frozen):
         return (self.help_text if is_known else self.help_otherwise).format(self=self) or None
 
 
+class Refused(Exception):
+    """Work ends at a mistake of the user's; a class below this says which work."""
+
+    def __init__(self, mistake: Mistake) -> None:
+        """Keep the mistake for the report."""
+        super().__init__(mistake.title)
+        self.mistake = mistake
+
+
 class _Short:
     """The fields of a mistake, texts and numbers, as a title shows what may be long."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from dpcheck.diagnostics.mistakes import Mistake
+from dpcheck.diagnostics.mistakes import Refused
 from dpcheck.exact import Number
 from dpcheck.limits import Limit
 from dpcheck.records import dataclass, field
@@ -18,13 +18,8 @@ TOO_FAR: Final = Limit(
 """What a wider window of shown numbers helps with."""
 
 
-class ClaimRejected(Exception):
+class ClaimRejected(Refused):
     """The claim cannot be asked of this chain: a mistake of the user."""
-
-    def __init__(self, mistake: Mistake) -> None:
-        """Keep the mistake for the report."""
-        super().__init__(mistake.title)
-        self.mistake = mistake
 
 
 @dataclass(frozen=True)
