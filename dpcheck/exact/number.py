@@ -384,11 +384,6 @@ def ball(value: Number, bits: int) -> arb:
         return arb(value)
 
 
-def absolute(value: Number) -> Number:
-    """Return |value|."""
-    return negate(value) if sign(value) < 0 else value
-
-
 def floor(value: Number) -> int:
     """Return the greatest integer <= value; an `ExpNumber` is irrational, so refining ends."""
     match value:
