@@ -30,7 +30,7 @@ from dpcheck.exact.number import (
     sign,
     subtract,
 )
-from dpcheck.exact.polynomial import FIRST_PRECISION, precisions
+from dpcheck.exact.polynomial import FIRST_PRECISION, enclosing, precisions
 from dpcheck.records import dataclass
 
 
@@ -142,10 +142,4 @@ def exp_bounds(epsilon: Epsilon, bits: int = FIRST_PRECISION) -> tuple[Rational,
     >>> lower < fmpq(271828183, 100000000), fmpq(271828182, 100000000) < lower < upper
     (True, True)
     """
-    for precision in precisions(bits + 32):
-        enclosure = epsilon.exp_ball(precision)
-        if enclosure.is_finite() and enclosure.rel_accuracy_bits() > bits + 1:
-            # The ends are rounded outwards to the working precision.
-            with ctx.workprec(precision):
-                return enclosure.lower().fmpq(), enclosure.upper().fmpq()
-    raise AssertionError("precisions are unbounded")
+    return enclosing(epsilon.exp_ball, bits + 1, bits + 32)

@@ -49,6 +49,19 @@ def refined_sign(difference: Callable[[int], arb]) -> int:
     raise AssertionError("precisions are unbounded")
 
 
+def enclosing(ball_at: Callable[[int], arb], accuracy: int, first: int) -> tuple[fmpq, fmpq]:
+    """Return rationals below and above a number that agree to more bits than `accuracy`.
+
+    `ball_at` returns an enclosure with so many bits, or raises; it is asked for `first` at first.
+    """
+    for bits in precisions(first):
+        around = ball_at(bits)
+        if around.is_finite() and around.rel_accuracy_bits() > accuracy:
+            with ctx.workprec(bits):  # to which the ends are rounded outwards
+                return around.lower().fmpq(), around.upper().fmpq()
+    raise AssertionError("precisions are unbounded")
+
+
 def exponential_ball(exponent: fmpq, bits: int) -> arb:
     """Return an enclosure of e^exponent computed with `bits` bits."""
     # Its parts are the key: a rational of flint's takes four times as long to hash.

@@ -16,8 +16,8 @@ from flint import arb, ctx, fmpq, fmpz, fmpz_poly
 from dpcheck.exact.budget import Budget, Epsilon, LogOf
 from dpcheck.exact.comparison import Excess
 from dpcheck.exact.errors import TooLarge
-from dpcheck.exact.number import MAX_BITS, ExpNumber, Number, Rational, ball, negate, sign
-from dpcheck.exact.polynomial import precisions
+from dpcheck.exact.number import MAX_BITS, ExpNumber, Number, Rational, negate, sign
+from dpcheck.exact.polynomial import enclosing, precisions
 
 Value = Number | Epsilon | Excess
 
@@ -266,16 +266,14 @@ def enclosure(value: Value, digits: int = DIGITS) -> tuple[Rational, Rational]:
         value = value.offset
     if isinstance(value, int | fmpq):
         return fmpq(value), fmpq(value)
-    needed = digits * 10 // 3 + 4
-    for bits in precisions(2 * needed):
+
+    def ball_at(bits: int) -> arb:
         if bits > MAX_BITS:
             raise TooLarge("an enclosure of this number", bits, MAX_BITS)
-        around = ball(value, bits) if isinstance(value, ExpNumber) else value.ball(bits)
-        if around.is_finite() and around.rel_accuracy_bits() > needed:
-            # The ends are rounded outwards to the working precision.
-            with ctx.workprec(bits):
-                return around.lower().fmpq(), around.upper().fmpq()
-    raise AssertionError("precisions are unbounded")
+        return value.ball(bits)
+
+    needed = digits * 10 // 3 + 4
+    return enclosing(ball_at, needed, 2 * needed)
 
 
 def multiple_text(factor: fmpq, name: str) -> str:

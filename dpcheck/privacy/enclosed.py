@@ -15,6 +15,7 @@ from flint import arb, ctx, fmpq, fmpz
 
 from dpcheck import exact
 from dpcheck.exact.number import ball as number_ball
+from dpcheck.exact.polynomial import enclosing
 from dpcheck.records import dataclass
 
 LAST_PRECISION = 1 << 12
@@ -46,13 +47,7 @@ class Enclosed:
 
     def bounds(self, digits: int) -> tuple[exact.Rational, exact.Rational]:
         """Return rationals below and above that differ by at most 10^-digits relatively."""
-        bits = 32 + digits * 4
-        while True:
-            found = self.ball(bits)
-            if found.is_finite() and found.rel_accuracy_bits() > digits * 10 // 3 + 4:
-                with ctx.workprec(bits):
-                    return found.lower().fmpq(), found.upper().fmpq()
-            bits *= 2
+        return enclosing(self.ball, digits * 10 // 3 + 4, 32 + digits * 4)
 
     def decimal(self, digits: int) -> str:
         """Return the value correctly rounded, or its lower bound where no precision decides."""
