@@ -25,14 +25,7 @@ from benchmarks.instances import Instance
 from benchmarks.job import write_models
 from benchmarks.processes import ROOT, add_run, add_whole_process
 from benchmarks.suite import SMALL, SUITE
-from benchmarks.table import (
-    SHOWN_AS_WHOLE,
-    Timing,
-    machine,
-    printed_table,
-    replace_table,
-    row,
-)
+from benchmarks.table import SHOWN_AS_WHOLE, Timing, machine, printed_table, replace_table, row
 from benchmarks.ways import WAYS, Ways, favorites_of
 
 README = ROOT / "benchmarks" / "README.md"

@@ -7,13 +7,7 @@ from fractions import Fraction
 from itertools import product
 from math import comb
 
-from benchmarks.instances import (
-    Instance,
-    Query,
-    Valuation,
-    prism_choice,
-    prism_program,
-)
+from benchmarks.instances import Instance, Query, Valuation, prism_choice, prism_program
 
 LEAST_FLOAT = 1e-300
 

@@ -9,11 +9,7 @@ import numpy as np
 
 from dpcheck.align.moves import may_fail, outside
 from dpcheck.certify.moved import Mixed, is_mixed
-from dpcheck.explore.sampling.distributions import (
-    Supports,
-    checked_argument,
-    distributions,
-)
+from dpcheck.explore.sampling.distributions import Supports, checked_argument, distributions
 from dpcheck.explore.values.codes import FIRST_FAULT, ValueTable
 from dpcheck.explore.values.evaluate import Frame
 from dpcheck.explore.values.mistakes import MistakeFault

@@ -23,15 +23,7 @@ from dpcheck.explore.inputs.adjacency_patterns import substituted
 from dpcheck.explore.programs.liveness import flow_of
 from dpcheck.explore.tails.carried import with_tuples_apart
 from dpcheck.explore.tails.wide import holding_numbers
-from dpcheck.model.expressions import (
-    Apply,
-    ArrayVar,
-    Const,
-    Expr,
-    Logic,
-    Var,
-    primed_name,
-)
+from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Logic, Var, primed_name
 from dpcheck.model.postorder import postorder
 from dpcheck.model.program import (
     AdjacentWhere,

@@ -29,11 +29,7 @@ from dpcheck.check.quantities.event_claims import why_infinite
 from dpcheck.check.quantities.grid_bounds import Composition, enclosed_sum, total
 from dpcheck.check.quantities.loss_values import KnownLosses, Measured, Side, sides_of
 from dpcheck.check.quantities.pair_losses import losses_of_all
-from dpcheck.check.quantities.privacy import (
-    EventClaim,
-    decide_event_claim,
-    quantity_of,
-)
+from dpcheck.check.quantities.privacy import EventClaim, decide_event_claim, quantity_of
 from dpcheck.check.quantities.seen_pairs import (
     SeenPairs,
     complete_evidence,

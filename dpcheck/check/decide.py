@@ -37,15 +37,7 @@ from dpcheck.check.values.verdicts import (
     Violated,
 )
 from dpcheck.diagnostics.claims import AtSelectsNothing, SeveralStates
-from dpcheck.exact import (
-    Extended,
-    MinusInfinity,
-    TooLarge,
-    compare,
-    exact_text,
-    multiply,
-    subtract,
-)
+from dpcheck.exact import Extended, MinusInfinity, TooLarge, compare, exact_text, multiply, subtract
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic import claims
 from dpcheck.logic.formula_text import formula_text

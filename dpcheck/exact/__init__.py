@@ -2,14 +2,7 @@
 
 from dpcheck.exact import parametric
 from dpcheck.exact.budget import Budget, Epsilon, LogOf, compare_epsilon, floor_of_quotient, log
-from dpcheck.exact.comparison import (
-    Excess,
-    compare_values,
-    excess,
-    excess_sign,
-    exp_bounds,
-    within,
-)
+from dpcheck.exact.comparison import Excess, compare_values, excess, excess_sign, exp_bounds, within
 from dpcheck.exact.errors import IrrationalExponential, TooLarge
 from dpcheck.exact.floats import MAX_FLOAT_BITS, UNIT_ROUNDOFF, exp_float_bounds, float_bounds
 from dpcheck.exact.number import (

@@ -32,14 +32,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from flint import fmpq, fmpq_mat, fmpz, fmpz_mat, fmpz_poly
 
-from dpcheck.exact.number import (
-    ExpNumber,
-    Number,
-    add,
-    as_fraction_parts,
-    divide,
-    number,
-)
+from dpcheck.exact.number import ExpNumber, Number, add, as_fraction_parts, divide, number
 from dpcheck.exact.polynomial import (
     ExpPolynomial,
     Whole,

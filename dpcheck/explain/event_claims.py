@@ -16,22 +16,11 @@ from dpcheck.check.quantities.event_claims import evidence_against
 from dpcheck.check.quantities.privacy import EventClaim, budget_of
 from dpcheck.check.quantities.seen_pairs import SeenPairs, complete_evidence
 from dpcheck.check.quantities.tight import Evidence, tight_delta, tight_epsilon
-from dpcheck.check.values.amounts import (
-    growth_amount,
-    number_amount,
-    quantity_amount,
-    ratio_amount,
-)
+from dpcheck.check.values.amounts import growth_amount, number_amount, quantity_amount, ratio_amount
 from dpcheck.check.values.comparisons import inequality, inequality_sides
 from dpcheck.check.values.event_text import GOES_ON, STOPPED
 from dpcheck.check.values.exp_factor import EventGap
-from dpcheck.check.values.verdicts import (
-    Amount,
-    Counterexample,
-    Enough,
-    Phrase,
-    PhrasePart,
-)
+from dpcheck.check.values.verdicts import Amount, Counterexample, Enough, Phrase, PhrasePart
 from dpcheck.exact import Budget, Number, compare, exact_text, excess, subtract
 from dpcheck.explain import minimal
 from dpcheck.explain.attacker import attacker

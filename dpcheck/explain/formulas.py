@@ -23,14 +23,7 @@ from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import Amount, Counterexample, Enough, Phrase, PhrasePart
 from dpcheck.explain.bounds import Outside, kept_by, outside, says_nothing
 from dpcheck.explain.event_claims import inequality_of
-from dpcheck.explain.explanation import (
-    Explanation,
-    Others,
-    Remark,
-    Tight,
-    TracedRun,
-    as_found,
-)
+from dpcheck.explain.explanation import Explanation, Others, Remark, Tight, TracedRun, as_found
 from dpcheck.explain.inputs import InputCells, input_cells
 from dpcheck.explain.nested import false_within, inner_of
 from dpcheck.explain.pairs import Gap, gaps_of

@@ -24,12 +24,7 @@ from dpcheck.explore.sampling.closed_forms import MAX_SUPPORT
 from dpcheck.explore.tails.carried import with_tuples_apart
 from dpcheck.explore.tails.kinds_apart import with_kinds_apart
 from dpcheck.explore.tails.tails import FARTHEST, TAIL_STATE, Tails, Window, WindowTooSmall
-from dpcheck.explore.tails.wide import (
-    Wide,
-    wide_uses,
-    with_numbers_revealed,
-    with_sums_resolved,
-)
+from dpcheck.explore.tails.wide import Wide, wide_uses, with_numbers_revealed, with_sums_resolved
 from dpcheck.explore.values.codes import UNASSIGNED, ValueTable
 from dpcheck.explore.values.mistakes import MistakesFound, spoken
 from dpcheck.limits import Limits

@@ -10,13 +10,7 @@ from operator import and_
 from typing import TYPE_CHECKING, Literal
 
 from dpcheck import exact
-from dpcheck.logic.formulas import (
-    PathFormula,
-    Private,
-    Relation,
-    StateFormula,
-    outermost_numbers,
-)
+from dpcheck.logic.formulas import PathFormula, Private, Relation, StateFormula, outermost_numbers
 from dpcheck.records import Frozen
 from dpcheck.source import Span
 

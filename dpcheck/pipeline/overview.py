@@ -17,16 +17,7 @@ from dpcheck.pipeline.questions import answered, asked_of
 from dpcheck.pipeline.sources.files import model_paths
 from dpcheck.pipeline.sources.imports import Closure
 from dpcheck.records import dataclass, replace
-from dpcheck.report.answers import (
-    Answer,
-    Crash,
-    Decided,
-    Event,
-    FileDone,
-    Known,
-    Reading,
-    Started,
-)
+from dpcheck.report.answers import Answer, Crash, Decided, Event, FileDone, Known, Reading, Started
 from dpcheck.report.overview import Overview
 from dpcheck.resolve import ResolvedCheck
 from dpcheck.source import SourceText, Span

@@ -38,12 +38,7 @@ from dpcheck.logic.claims import (
 from dpcheck.model.program import Mechanism
 from dpcheck.pipeline.claims.explorations import Explorations
 from dpcheck.pipeline.claims.fewer_inputs import fewer_inputs
-from dpcheck.pipeline.claims.outcomes import (
-    Ready,
-    decided,
-    made_ready,
-    outcome_of,
-)
+from dpcheck.pipeline.claims.outcomes import Ready, decided, made_ready, outcome_of
 from dpcheck.pipeline.evidence.witnesses import Heading, everywhere, lacking, witnessed
 from dpcheck.records import dataclass, field, replace
 from dpcheck.report.answers import (

@@ -6,11 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpcheck.certify.evidence import (
-    certify_event,
-    certify_violation,
-    sequence_probability,
-)
+from dpcheck.certify.evidence import certify_event, certify_violation, sequence_probability
 from dpcheck.exact import Budget, Rational
 from tests.check.building import STOP, mechanism_chain
 from tests.check.claims import ln

@@ -7,13 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcheck.chain.weights.limbs import (
-    LIMB_BITS,
-    as_weights,
-    carried,
-    n_limbs_for,
-    scaled,
-)
+from dpcheck.chain.weights.limbs import LIMB_BITS, as_weights, carried, n_limbs_for, scaled
 
 BOUNDS = [0, 1, 30, 31, 32, 61, 62, 63, 64, 92, 93, 94, 123, 124, 125, 250]
 

@@ -12,14 +12,7 @@ from dpcheck.check.values.event_text import GOES_ON, STOPPED
 from dpcheck.explain.atoms import Shown, atoms
 from dpcheck.model.values import Beyond, value_text
 from dpcheck.report.text import answer_text
-from tests.explain.explaining import (
-    answers,
-    exact,
-    explained,
-    random_rows,
-    seeded,
-    table_model,
-)
+from tests.explain.explaining import answers, exact, explained, random_rows, seeded, table_model
 
 TWO = """
   input x in 0..1

@@ -18,13 +18,7 @@ import numpy as np
 
 from dpcheck.chain.chain import BoolArray, IntArray, WeightArray
 from dpcheck.chain.sets import distinct, distinct_rows, is_increasing
-from dpcheck.chain.weights.denominators import (
-    INT64_LIMIT,
-    Scales,
-    is_uniform,
-    multiplied,
-    repeated,
-)
+from dpcheck.chain.weights.denominators import INT64_LIMIT, Scales, is_uniform, multiplied, repeated
 from dpcheck.chain.weights.rows import Entries, indptr_of, joined, merged, ranges
 from dpcheck.exact.matrices import convolution, integer_product
 from dpcheck.limits import Tick

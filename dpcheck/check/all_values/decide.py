@@ -47,15 +47,7 @@ from dpcheck.check.values.verdicts import (
     Value,
     Violated,
 )
-from dpcheck.exact import (
-    Budget,
-    ExpNumber,
-    Extended,
-    Number,
-    Param,
-    exact_text,
-    growth_of,
-)
+from dpcheck.exact import Budget, ExpNumber, Extended, Number, Param, exact_text, growth_of
 from dpcheck.exact.line import Chosen, Line, end_at, simplest
 from dpcheck.exact.roots import (
     Growth,

@@ -16,20 +16,9 @@ from dpcheck.check.all_values.composed import RunRows, composed_rows
 from dpcheck.check.all_values.deltas import WorstSets, growing_sets, worst_sets
 from dpcheck.check.all_values.pieces import Function
 from dpcheck.check.all_values.ratios import where_exceeded
-from dpcheck.check.all_values.rows import (
-    ONE,
-    ZERO,
-    growth_on,
-    polynomial_rows,
-    units_of,
-)
+from dpcheck.check.all_values.rows import ONE, ZERO, growth_on, polynomial_rows, units_of
 from dpcheck.check.all_values.setting import Failing, Setting, line_of_claim, numbers_of
-from dpcheck.check.all_values.strongest import (
-    Question,
-    by_delta,
-    by_epsilon,
-    strongest_pairs,
-)
+from dpcheck.check.all_values.strongest import Question, by_delta, by_epsilon, strongest_pairs
 from dpcheck.check.all_values.tables import (
     PairsTable,
     hidden_pairs_of,
@@ -59,13 +48,7 @@ from dpcheck.exact.roots import (
     without,
 )
 from dpcheck.limits import LimitReached, Limits, too_large
-from dpcheck.logic.claims import (
-    PrivacyClaim,
-    QuantityClaim,
-    TightDelta,
-    TightEpsilon,
-    is_pure,
-)
+from dpcheck.logic.claims import PrivacyClaim, QuantityClaim, TightDelta, TightEpsilon, is_pure
 from dpcheck.records import dataclass, field, replace
 
 ENDLESS: Final = (

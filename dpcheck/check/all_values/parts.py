@@ -15,12 +15,7 @@ from operator import and_
 from typing import TypeGuard
 
 from dpcheck.check.all_values.decide import text_of_asked
-from dpcheck.check.all_values.piecewise import (
-    WORDS,
-    joined_pieces,
-    of_one_value,
-    value_of_pieces,
-)
+from dpcheck.check.all_values.piecewise import WORDS, joined_pieces, of_one_value, value_of_pieces
 from dpcheck.check.all_values.setting import told_by_all
 from dpcheck.check.values.verdicts import AllValues, Outcome, Piece, Undecided, Violated
 from dpcheck.exact import Number, Param, exact_text, subtract

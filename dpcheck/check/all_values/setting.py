@@ -9,15 +9,7 @@ from operator import and_, or_
 from dpcheck.check.arrangements import Run
 from dpcheck.check.decide import Asked
 from dpcheck.check.values.verdicts import Coverage, Outcome, Vacuity
-from dpcheck.exact import (
-    Budget,
-    ExpNumber,
-    Extended,
-    Number,
-    Param,
-    Whole,
-    growth_of,
-)
+from dpcheck.exact import Budget, ExpNumber, Extended, Number, Param, Whole, growth_of
 from dpcheck.exact.line import Chosen, Line
 from dpcheck.exact.roots import Region, everywhere, joined, without
 from dpcheck.limits import Limits

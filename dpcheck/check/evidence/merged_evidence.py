@@ -8,12 +8,7 @@ from functools import cmp_to_key
 from heapq import nlargest
 
 from dpcheck.check.evidence import futures
-from dpcheck.check.evidence.merged_prefixes import (
-    IN_THE_LONG_RUN,
-    UNSEEN,
-    Masses,
-    MergedPrefixes,
-)
+from dpcheck.check.evidence.merged_prefixes import IN_THE_LONG_RUN, UNSEEN, Masses, MergedPrefixes
 from dpcheck.check.values import event_text
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.verdicts import OutputSequence, Phrase

@@ -8,13 +8,7 @@ from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.check.formulas.closest import closest_pair
 from dpcheck.check.formulas.truths import BEYOND, Bounds, Truths
 from dpcheck.check.values.amounts import between_amount, number_amount, ratio_amount
-from dpcheck.check.values.comparisons import (
-    by_size,
-    distance,
-    holds,
-    inequality,
-    inequality_sides,
-)
+from dpcheck.check.values.comparisons import by_size, distance, holds, inequality, inequality_sides
 from dpcheck.check.values.verdicts import OPPOSITE, Amount, Counterexample, Phrase, Run, Sides
 from dpcheck.exact import Number, compare, divide, exact_text, excess, exp_text, subtract
 from dpcheck.limits import LimitReached

@@ -24,11 +24,7 @@ from dpcheck.check.quantities.loss_values import (
 )
 from dpcheck.check.quantities.pair_losses import pair_losses
 from dpcheck.check.quantities.privacy import INFINITELY_MANY, quantity_text, verdict_on
-from dpcheck.check.quantities.seen_pairs import (
-    SeenPairs,
-    complete_evidence,
-    observed,
-)
+from dpcheck.check.quantities.seen_pairs import SeenPairs, complete_evidence, observed
 from dpcheck.check.values import verdicts
 from dpcheck.check.values.amounts import INFINITE, number_amount, quantity_amount
 from dpcheck.check.values.comparisons import holds

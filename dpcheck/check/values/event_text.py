@@ -10,13 +10,7 @@ from re import compile as pattern
 from dpcheck.check.values.amounts import growth_amount
 from dpcheck.check.values.exp_factor import EventGap, ExpFactor
 from dpcheck.check.values.ranges import in_ranges
-from dpcheck.check.values.verdicts import (
-    Ending,
-    OutputSequence,
-    Phrase,
-    PhrasePart,
-    ShownEvent,
-)
+from dpcheck.check.values.verdicts import Ending, OutputSequence, Phrase, PhrasePart, ShownEvent
 from dpcheck.exact import Number
 from dpcheck.records import dataclass, replace
 

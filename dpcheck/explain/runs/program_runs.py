@@ -18,10 +18,7 @@ from dpcheck.check.values.verdicts import OutputSequence
 from dpcheck.exact import Number, divide, multiply, number
 from dpcheck.explain.runs.likeliest import ways
 from dpcheck.explore.programs.liveness import flow_of
-from dpcheck.explore.sampling.distributions import (
-    Supports,
-    distributions,
-)
+from dpcheck.explore.sampling.distributions import Supports, distributions
 from dpcheck.explore.values.codes import ValueTable
 from dpcheck.explore.values.evaluate import Frame
 from dpcheck.limits import Limits

@@ -32,12 +32,7 @@ from dpcheck.exact import number as quotient
 from dpcheck.explore.sampling import closed_forms
 from dpcheck.explore.sampling.closed_forms import Weights, positive
 from dpcheck.explore.tails.tails import FARTHEST, TAIL_STATE, TailStates
-from dpcheck.explore.values.codes import (
-    FALSE,
-    FIRST_FAULT,
-    TRUE,
-    ValueTable,
-)
+from dpcheck.explore.values.codes import FALSE, FIRST_FAULT, TRUE, ValueTable
 from dpcheck.explore.values.evaluate import Frame, evaluated, spread, truths
 from dpcheck.explore.values.growing import Growing
 from dpcheck.explore.values.mistakes import MistakeFault

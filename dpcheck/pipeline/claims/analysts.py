@@ -63,12 +63,7 @@ from dpcheck.logic.claims import (
 )
 from dpcheck.logic.formula_text import formula_text
 from dpcheck.model.atoms import AtEnd
-from dpcheck.model.fixed_queries import (
-    MOST_LENGTHS,
-    adaptive,
-    n_analysts,
-    with_choices,
-)
+from dpcheck.model.fixed_queries import MOST_LENGTHS, adaptive, n_analysts, with_choices
 from dpcheck.model.program import Mechanism
 from dpcheck.model.values import Value as Chosen
 from dpcheck.pipeline.claims.explorations import Explorations

@@ -63,13 +63,7 @@ from dpcheck.model.program import Mechanism
 from dpcheck.model.values import Value as Chosen
 from dpcheck.pipeline.claims.explorations import Explorations
 from dpcheck.pipeline.claims.left_open import advice, amount_of
-from dpcheck.pipeline.claims.outcomes import (
-    Ready,
-    asked_at,
-    made_ready,
-    outcome_of,
-    without_kinds,
-)
+from dpcheck.pipeline.claims.outcomes import Ready, asked_at, made_ready, outcome_of, without_kinds
 from dpcheck.pipeline.claims.proofs import proof_of, where_false
 from dpcheck.pipeline.claims.window_sizes import (
     may_be_longer,

@@ -11,11 +11,7 @@ from dpcheck.model.atoms import AtEnd
 from dpcheck.model.expressions import Apply, Const, Expr, Var, reads
 from dpcheck.model.program import ExplicitChain
 from dpcheck.model.surface_text import written_text
-from dpcheck.resolve.claims.formulas import (
-    Reader,
-    filled_in_texts,
-    report_cells_that_are_none,
-)
+from dpcheck.resolve.claims.formulas import Reader, filled_in_texts, report_cells_that_are_none
 from dpcheck.resolve.claims.quantities import LAST_OUTPUT, integer_argument
 from dpcheck.resolve.expressions.expressions import expression, has_hole
 from dpcheck.resolve.names.scopes import Binding, Held

@@ -7,15 +7,7 @@ from typing import TypeGuard
 
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.params import ParamInterval, needs_value
-from dpcheck.exact import (
-    Budget,
-    ExpNumber,
-    Param,
-    ParamBudget,
-    ParamNumber,
-    Rational,
-    decimal,
-)
+from dpcheck.exact import Budget, ExpNumber, Param, ParamBudget, ParamNumber, Rational, decimal
 from dpcheck.exact.parametric import as_budget
 from dpcheck.model import surface
 from dpcheck.model.distributions import DISTRIBUTIONS

@@ -21,13 +21,7 @@ from dpcheck.model.values import DistributionName, SetValue, value_text
 from dpcheck.records import Frozen, dataclass
 from dpcheck.resolve.expressions import expressions, signatures
 from dpcheck.resolve.expressions.params import wrong_value
-from dpcheck.resolve.names.scopes import (
-    Binding,
-    Held,
-    Known,
-    Scope,
-    report_no_target,
-)
+from dpcheck.resolve.names.scopes import Binding, Held, Known, Scope, report_no_target
 from dpcheck.resolve.names.syntax import place_names
 from dpcheck.resolve.programs import graph
 from dpcheck.resolve.programs.distributions import distribution
