@@ -53,10 +53,7 @@ def truncated_geometric(
 
 
 def above_threshold(
-    k: int = 3,
-    n: int = 5,
-    alpha_t: Parameter = Fraction(1, 4),
-    alpha_q: Parameter = Fraction(1, 2),
+    k: int = 3, n: int = 5, alpha_t: Parameter = Fraction(1, 4), alpha_q: Parameter = Fraction(1, 2)
 ) -> Target:
     """Return the sparse vector technique for the first of k answers in 0..n above a threshold.
 

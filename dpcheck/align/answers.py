@@ -18,11 +18,7 @@ Draws = tuple[Draw, ...]
 
 
 def answers(
-    draws: Draws,
-    needs: Sequence[Need],
-    kept: AbstractSet[int],
-    far: int,
-    rates: Sequence[float],
+    draws: Draws, needs: Sequence[Need], kept: AbstractSet[int], far: int, rates: Sequence[float]
 ) -> list[Draws]:
     """Return what may be left of all draws so that a path has what it needs.
 

@@ -277,11 +277,7 @@ def layers_from_the_top(graph: Graph, most: int) -> list[IntArray] | None:
 
 
 def _narrow_layers(
-    backward: Graph,
-    frontier: IntArray,
-    pending: IntArray,
-    order: IntArray,
-    starts: list[int],
+    backward: Graph, frontier: IntArray, pending: IntArray, order: IntArray, starts: list[int]
 ) -> IntArray:
     """Place narrow layers from frontier[n] on until there is none, or a wide one: return that."""
     indptr, targets = backward.indptr.data, backward.targets.data

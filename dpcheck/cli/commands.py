@@ -80,9 +80,7 @@ def _output(text: str) -> tuple[str, str]:
     help="Write the results into a file as well, or more than one; `-` is standard output.",
 )
 @click.option(
-    "--select",
-    metavar="GLOB",
-    help="Check only the claims whose name, target or claim matches.",
+    "--select", metavar="GLOB", help="Check only the claims whose name, target or claim matches."
 )
 @click.option(
     "--explain",
@@ -97,11 +95,7 @@ def _output(text: str) -> tuple[str, str]:
     is_flag=True,
     help="Let a claim fail that says nothing: no neighbors, atoms never true, sure events.",
 )
-@click.option(
-    "--allow-empty",
-    is_flag=True,
-    help="Let a run pass that has no claims at all.",
-)
+@click.option("--allow-empty", is_flag=True, help="Let a run pass that has no claims at all.")
 @click.option(
     "--witness",
     "witnesses",
@@ -319,13 +313,7 @@ def quantities(asked: Overviewed) -> int:
 @options.definitions
 @click.option("--format", "form", type=click.Choice(["json", "csv"]), default="json")
 @options.limits
-def pmf(
-    path: str,
-    target: str,
-    definitions: tuple[str, ...],
-    form: str,
-    limits: RunLimits,
-) -> int:
+def pmf(path: str, target: str, definitions: tuple[str, ...], form: str, limits: RunLimits) -> int:
     """Write the exact output distributions of a mechanism, and its neighbors, as a table.
 
     A model can import such a table as a mechanism.

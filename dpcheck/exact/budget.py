@@ -371,9 +371,7 @@ def _without_roots(base: fmpz, exponent: fmpq) -> tuple[fmpz, fmpq]:
     return base, exponent
 
 
-def _collected(
-    powers: list[tuple[fmpz, fmpq]],
-) -> tuple[tuple[int | fmpq, int | fmpq], ...]:
+def _collected(powers: list[tuple[fmpz, fmpq]]) -> tuple[tuple[int | fmpq, int | fmpq], ...]:
     """Return () or ((u/v, 1/N),) with the product of the powers, or the powers if that is too long.
 
     Bases are coprime and without roots, so N = lcm of the denominators is least, u and v are

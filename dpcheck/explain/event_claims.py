@@ -105,10 +105,7 @@ def _lengths(evidence: TableEvidence) -> list[int]:
 
 
 def _of_smallest_pair(
-    subject: Subject,
-    seen: SeenPairs,
-    found: minimal.Violations,
-    budget: tuple[Budget, Number],
+    subject: Subject, seen: SeenPairs, found: minimal.Violations, budget: tuple[Budget, Number]
 ) -> Explanation:
     """Return why the smallest pair violates a budget: what says most comes first."""
     cells = input_cells(subject.explored)
@@ -218,11 +215,7 @@ def _ends(pairs: IntArray, gap: EventGap) -> tuple[int, int]:
 
 
 def _tight(
-    subject: Subject,
-    seen: SeenPairs,
-    against: Evidence,
-    epsilon: Budget,
-    delta: Number,
+    subject: Subject, seen: SeenPairs, against: Evidence, epsilon: Budget, delta: Number
 ) -> Callable[[str], Tight | None]:
     """Return what tells the least ε at the claim's δ and the least δ at ε, and why ε is infinite.
 

@@ -306,10 +306,7 @@ Way = tuple[verdicts.OutputSequence, Walk, Number]
 
 
 def _far_ways(
-    subject: Subject,
-    state: int,
-    positions: Collection[int],
-    is_far: Callable[[Walk], bool | None],
+    subject: Subject, state: int, positions: Collection[int], is_far: Callable[[Walk], bool | None]
 ) -> Iterator[Way]:
     """Yield the likeliest outputs from a state that lead too far, where they do, and how likely.
 

@@ -28,10 +28,7 @@ CLAIM_WORDS = QUESTION_WORDS | {"FOR"}
 
 
 def mistaken_claims(
-    items: Sequence[surface.Item],
-    tokens: Sequence[Token],
-    wrong: Sequence[int],
-    source: SourceText,
+    items: Sequence[surface.Item], tokens: Sequence[Token], wrong: Sequence[int], source: SourceText
 ) -> tuple[Span, ...] | None:
     """Return the claims among the items, which are in order, in whose parts of the text errors are.
 

@@ -191,11 +191,7 @@ def writer(stream: TextIO) -> Writer:
         columns = max(_LEAST_WIDTH, get_terminal_size((WIDTH, 24)).columns)
     # A width of its own, since rich would cut what it believes not to fit.
     console = Console(
-        file=stream,
-        highlight=False,
-        soft_wrap=True,
-        width=columns or WIDTH,
-        force_terminal=True,
+        file=stream, highlight=False, soft_wrap=True, width=columns or WIDTH, force_terminal=True
     )
     return TerminalWriter(console, columns)
 

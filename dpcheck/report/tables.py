@@ -99,11 +99,7 @@ def _hidden_lines(n_hidden: int, indent: str) -> Iterator[Line]:
 
 
 def aligned_lines(
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    indent: str,
-    *,
-    folds: bool = False,
+    columns: Sequence[str], rows: Sequence[Sequence[str]], indent: str, *, folds: bool = False
 ) -> Iterator[Line]:
     """Yield a header and rows, every column as wide as its widest cell.
 

@@ -38,12 +38,7 @@ from dpcheck.solve.reachability.reach import reach_probabilities
 
 
 def path_extremes(
-    chain: Chain,
-    path: f.PathFormula,
-    *,
-    satisfying: Satisfying,
-    states: IntArray,
-    limits: Limits,
+    chain: Chain, path: f.PathFormula, *, satisfying: Satisfying, states: IntArray, limits: Limits
 ) -> list[tuple[Number, Number]]:
     """Return bounds of the probability of a path formula at states [n], whatever is asked.
 

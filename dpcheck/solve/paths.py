@@ -50,12 +50,7 @@ Satisfying = Callable[[f.StateFormula], BoolArray]
 
 
 def path_probabilities(
-    chain: Chain,
-    path: f.PathFormula,
-    *,
-    satisfying: Satisfying,
-    states: IntArray,
-    limits: Limits,
+    chain: Chain, path: f.PathFormula, *, satisfying: Satisfying, states: IntArray, limits: Limits
 ) -> list[Number]:
     """Return, for each of `states`, the probability of the paths from it that satisfy `path`.
 

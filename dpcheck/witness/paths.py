@@ -121,10 +121,7 @@ def _reaching(truths: Truths, path: f.PathFormula, states: Sequence[int]) -> Rea
     everywhere = np.ones(n, np.bool_)
     target = ~everywhere
     target[found.true] = True
-    weights = (
-        chain.numerators[found.edges],
-        np.append(chain.denominators[found.states], [1, 1]),
-    )
+    weights = (chain.numerators[found.edges], np.append(chain.denominators[found.states], [1, 1]))
     wanted = np.arange(n - 2, dtype=np.int64)
     chances = reach_probabilities(found.graph, weights, target, everywhere, wanted, limits)
     values = {k: value for k, value in enumerate(chances) if value != 0}

@@ -34,13 +34,7 @@ from dpcheck.limits import Tick
 
 
 def eliminated(
-    rows: Rows,
-    *,
-    silent: BoolArray,
-    wanted: IntArray,
-    diverged: int,
-    tick: Tick,
-    n_more: int = 0,
+    rows: Rows, *, silent: BoolArray, wanted: IntArray, diverged: int, tick: Tick, n_more: int = 0
 ) -> Rows:
     """Return the rows of the `wanted` states over non-silent states and `diverged`, in that order.
 

@@ -104,7 +104,4 @@ def _somewhere(region: Region) -> fmpq:
 
 def _difference(left: Function, right: Function) -> tuple[fmpz_poly, fmpz_poly]:
     """Return p and q for which p - φ q has the sign of left - right."""
-    return (
-        left[0] * right[2] - right[0] * left[2],
-        left[1] * right[2] - right[1] * left[2],
-    )
+    return (left[0] * right[2] - right[0] * left[2], left[1] * right[2] - right[1] * left[2])

@@ -106,10 +106,7 @@ def _run(subject: Subject, state: int, shown: OutputSequence) -> Run | None:
 
 
 def satisfying_run(
-    subject: Subject,
-    path: PathFormula,
-    states: Sequence[int],
-    of: RunKind,
+    subject: Subject, path: PathFormula, states: Sequence[int], of: RunKind
 ) -> TracedRun | None:
     """Return the most probable run from the first state that satisfies a formula, or does not.
 

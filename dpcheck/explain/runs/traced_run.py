@@ -56,10 +56,7 @@ def first_traced(
 
 
 def traced_run(
-    subject: Subject,
-    shown: OutputSequence,
-    states: Sequence[int],
-    epsilon: Budget | None = None,
+    subject: Subject, shown: OutputSequence, states: Sequence[int], epsilon: Budget | None = None
 ) -> TracedRun | None:
     """Return the most probable run from the first state that shows some outputs, or None.
 
@@ -168,11 +165,7 @@ def _is_beside(run: FoundRun, there: FoundRun, epsilon: Budget | None) -> bool:
 
 
 def _shown_instead(
-    subject: Subject,
-    runs: ProgramRuns,
-    state: int,
-    right: Environment,
-    outputs: Sequence[str],
+    subject: Subject, runs: ProgramRuns, state: int, right: Environment, outputs: Sequence[str]
 ) -> str:
     """Return what the right shows, and on which lines, in place of the first output it cannot."""
     place = first_impossible(subject, outputs, state)

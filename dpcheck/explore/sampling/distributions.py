@@ -393,12 +393,7 @@ def _weighted(distribution: program.Weighted, frame: Frame, supports: Supports) 
     first, group = _distinct_readings(distribution, frame)
     bodies = (distribution.value, distribution.weight)
     lists = spread(
-        distribution.name,
-        distribution.domain,
-        distribution.where,
-        bodies,
-        frame.at(first),
-        table,
+        distribution.name, distribution.domain, distribution.where, bodies, frame.at(first), table
     )
     place = distribution.weight.span
     known = supports.known("weighted", distribution.span)

@@ -201,10 +201,7 @@ def _is_refuted_by_one(claim: Claim) -> bool:
 
 
 def _of_events(
-    check: ResolvedCheck,
-    claim: EventClaim,
-    given: Mechanism,
-    limits: Limits,
+    check: ResolvedCheck, claim: EventClaim, given: Mechanism, limits: Limits
 ) -> Outcome:
     """Return the outcome of a claim about ε or δ, by an analyst who sees the outputs."""
     seeing = _about(check, lambda _: given)

@@ -148,10 +148,7 @@ def _kept(block: Block, claims: Sequence[privacy.EventClaim], limits: Limits) ->
         chosen |= {0, int(evidence.certain().argmin())}
     pairs = block.inputs[seen.states[sorted(chosen)]]
     return Sifted(
-        tuple((s, t) for s, t in pairs.tolist()),
-        len(seen.pairs),
-        block.n_transitions,
-        block.shown,
+        tuple((s, t) for s, t in pairs.tolist()), len(seen.pairs), block.n_transitions, block.shown
     )
 
 

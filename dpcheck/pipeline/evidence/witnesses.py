@@ -63,11 +63,7 @@ def headings(
 
 
 def witnessed(
-    answer: Answer,
-    ready: Ready,
-    heading: Heading | None,
-    why: Explanation | None,
-    limits: Limits,
+    answer: Answer, ready: Ready, heading: Heading | None, why: Explanation | None, limits: Limits
 ) -> Iterator[Answer | Crash]:
     """Yield an answer with its witness; its verdict stands, whatever keeps evidence from it.
 

@@ -148,10 +148,7 @@ def by_input_text(steps: Sequence[InputStep]) -> str:
     return ", then ".join(map(visible, texts))
 
 
-_SHARES = {
-    "output": ("from the left", "this output"),
-    "event": ("from the left", "this event"),
-}
+_SHARES = {"output": ("from the left", "this output"), "event": ("from the left", "this event")}
 
 
 def run_rows(run: TracedRun, file: str, room: int) -> Iterator[tuple[str, bool]]:

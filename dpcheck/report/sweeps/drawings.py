@@ -57,9 +57,7 @@ def curve_svg(title: str, x_name: str, y_name: str, points: Sequence[tuple[str, 
 
 
 def heat_map_svg(
-    title: str,
-    names: Sequence[str],
-    cells: Mapping[tuple[str, str], tuple[str, float | None]],
+    title: str, names: Sequence[str], cells: Mapping[tuple[str, str], tuple[str, float | None]]
 ) -> str:
     """Return a map: for each pair (column, row) a color, and the text where there is room.
 

@@ -199,10 +199,7 @@ def _factored(matrix: Any, order: str, limits: Limits) -> FloatSolve:  # noqa: A
 
     def factor() -> Any:  # noqa: ANN401
         return splu(
-            matrix.tocsc(),
-            permc_spec=order,
-            diag_pivot_thresh=0.0,
-            options={"SymmetricMode": True},
+            matrix.tocsc(), permc_spec=order, diag_pivot_thresh=0.0, options={"SymmetricMode": True}
         )
 
     try:

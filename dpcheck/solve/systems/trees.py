@@ -271,11 +271,7 @@ def _weights(system: System, states: IntArray, others: IntArray) -> WeightArray:
 
 
 def _value(
-    rows: _Rows,
-    s: int,
-    parent: int,
-    eliminated: _Triple,
-    values: dict[int, tuple[Any, Any]],
+    rows: _Rows, s: int, parent: int, eliminated: _Triple, values: dict[int, tuple[Any, Any]]
 ) -> tuple[Any, Any]:
     """Return x_s as a numerator and a denominator in lowest terms."""
     determinant, constant, product = eliminated
