@@ -54,8 +54,8 @@ def as_budget(bound: exact.Budget | exact.Extended) -> exact.Budget:
     return exact.Budget.of(bound)
 
 
-def order(left: exact.Extended, right: exact.Extended) -> int:
-    """Return -1, 0 or 1 as left is less than, equal to or greater than right."""
+def order(left: exact.Extended | exact.Epsilon, right: exact.Extended | exact.Epsilon) -> int:
+    """Return -1, 0 or 1 as left is less than, equal to or greater than right; None is infinite."""
     found = compare_measures(left, right)
     assert found is not None, "numbers are told apart"
     return found

@@ -24,7 +24,7 @@ from dpcheck.check.all_values.piecewise import of_one_value, value_of_pieces
 from dpcheck.check.quantities.privacy import false_comparison
 from dpcheck.check.quantities.seen_pairs import complete_evidence, endless_prefixes, seen_pairs
 from dpcheck.check.values.amounts import enclosed_between, epsilon_amount, epsilon_between
-from dpcheck.check.values.comparisons import as_budget, holds
+from dpcheck.check.values.comparisons import as_budget, holds, order
 from dpcheck.check.values.event_text import going_on
 from dpcheck.check.values.measures import ClaimRejected
 from dpcheck.check.values.verdicts import (
@@ -44,17 +44,7 @@ from dpcheck.check.values.verdicts import (
 )
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.structure import ComputedWithUnbounded
-from dpcheck.exact import (
-    Budget,
-    Epsilon,
-    LogOf,
-    Param,
-    compare_epsilon,
-    divide,
-    exact_text,
-    growth_of,
-    log,
-)
+from dpcheck.exact import Budget, Epsilon, LogOf, Param, divide, exact_text, growth_of, log
 from dpcheck.exact.roots import complement, joined
 from dpcheck.explore import MistakesFound
 from dpcheck.limits import Limit, LimitReached, Limits
@@ -295,7 +285,7 @@ class _Search:
     def is_below(self, comparison: Comparison, epsilon: Budget | None) -> bool:
         """Return whether what is proved is below a budget, for all values of a parameter."""
         if self.most is None or epsilon is None or self.for_all is None:
-            return holds(comparison, _sign(self.most, epsilon))
+            return holds(comparison, order(self.most, epsilon))
         if comparison == "<" and (self.for_all.param.has_low or self.for_all.param.has_high):
             return False  # e^ε is continuous, so that it may be equal there
         return where_false(self.most, comparison, epsilon, self.for_all, ())[1].is_empty
@@ -321,9 +311,9 @@ class _Search:
             are_all, where = self.is_below(OPPOSITE[least], epsilon), line.intervals(region)
             shown = where, value, line, self.for_all, self.at_value
             return violated_within(*shown, are_all=are_all)
-        relation, is_wrong = "<=", not holds(least, _sign(self.most, epsilon))
+        relation, is_wrong = "<=", not holds(least, order(self.most, epsilon))
         if comparison == "!=":
-            relation, is_wrong = "=", _sign(self.low, self.most) == _sign(self.low, epsilon) == 0
+            relation, is_wrong = "=", order(self.low, self.most) == order(self.low, epsilon) == 0
         high = epsilon_amount(self.most)
         why = false_comparison("epsilon", claim, high, relation)
         return self.proved(Violated(why)) if is_wrong else None
@@ -389,7 +379,7 @@ class _Search:
         for seen, is_larger in self.until_limit(self.windows(claim)):
             if is_larger:
                 yield self.undecided()
-            if _sign(self.low, high) == 0:
+            if order(self.low, high) == 0:
                 value = Value(epsilon_amount(self.low), self.low)
                 return self.proved(value, *(seen.outcome.beside if high is None else ()))
         assert self.low is not None, "else it was met"
@@ -468,9 +458,9 @@ class _Search:
             found = seen.outcome.verdict.exact
             assert found is None or isinstance(found, Budget | LogOf), "an ε is a logarithm"
             lost = found
-        if self.high is not None and _sign(lost, self.high) > 0:
+        if self.high is not None and order(lost, self.high) > 0:
             raise AssertionError("an alignment and a window contradict each other")
-        if _sign(lost, self.low) <= 0:
+        if order(lost, self.low) <= 0:
             return False
         self.low, self.shown = lost, self.at + size_text(seen.size, self.mechanism)
         self.worst = worst
@@ -571,13 +561,6 @@ def _of_all_integers(mistake: Mistake) -> Mistake:
 
 
 # --- comparisons ---------------------------------------------------------------------------
-
-
-def _sign(left: Epsilon | None, right: Epsilon | None) -> int:
-    """Return -1, 0 or 1 as left is less than, equal to or greater than right; None is infinite."""
-    if left is None or right is None:
-        return (left is None) - (right is None)
-    return compare_epsilon(left, right)
 
 
 def _piece_below(piece: Piece, most: Budget | None, for_all: claims.ForAll) -> Piece:
