@@ -153,7 +153,8 @@ def _chain_facts(chain: program.ExplicitChain) -> tuple[str, ...]:
     facts = []
     if chain.initial is not None:
         states = [one_line(state.span.text) for state in chain.initial]
-        facts.append("from " + ", ".join(states[:_ENDS_SHOWN]) + (", ..." * (len(states) > 3)))
+        more = ", ..." if len(states) > _ENDS_SHOWN else ""
+        facts.append("from " + ", ".join(states[:_ENDS_SHOWN]) + more)
     texts = [one_line(clause.span.text) for clause in chain.adjacency]
     clauses = [text.removeprefix("adjacent").strip() for text in texts]
     if clauses:

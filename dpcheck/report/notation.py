@@ -160,6 +160,15 @@ def shortened(text: str) -> str:
     return _LONG_NUMBER.sub(_shorten, text)
 
 
+def counted(count: int, noun: str) -> str:
+    """Return how many of something there are.
+
+    >>> counted(1, "claim"), counted(2000, "claim")
+    ('1 claim', '2,000 claims')
+    """
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def expression_text(expression: str) -> str:
     """Return an expression over a parameter; of a long one with rounded numbers, or how it begins.
 

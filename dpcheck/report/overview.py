@@ -11,7 +11,7 @@ from dpcheck.records import dataclass, field
 from dpcheck.report import plot
 from dpcheck.report.answers import Answer, StatedBudget
 from dpcheck.report.characters import visible
-from dpcheck.report.notation import expression_text
+from dpcheck.report.notation import counted, expression_text
 from dpcheck.report.styled import Line, Piece, line
 from dpcheck.report.tables import aligned_lines, cell_text, table_csv, table_lines
 from dpcheck.report.text import undecided_lines
@@ -55,8 +55,7 @@ def profile_lines(found: Overview) -> Iterator[Line]:
         return
     facts = list(answer.covers)
     if answer.neighbor_pairs is not None:
-        n_pairs = answer.neighbor_pairs
-        facts.append(f"{n_pairs:,} neighbor pair{'' if n_pairs == 1 else 's'}")
+        facts.append(counted(answer.neighbor_pairs, "neighbor pair"))
     text = visible(" · ".join(facts))
     yield line(Piece(visible(found.target), "strong"), "  ", Piece(text, "faint"))
     if table is not None:

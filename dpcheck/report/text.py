@@ -120,12 +120,12 @@ def _counts(answer: Answer) -> list[str]:
     if answer.n_states is None:
         return []
     if answer.at is not None and not answer.is_about_pairs:
-        return [_counted(answer.n_states, "state")]
+        return [notation.counted(answer.n_states, "state")]
     n_pairs = answer.outcome.neighbor_pairs
-    pairs = _counted(n_pairs, "neighbor pair")
+    pairs = notation.counted(n_pairs, "neighbor pair")
     if any(fact.startswith("prior ") for fact in answer.covers):
-        pairs = f"{_counted(n_pairs, 'pair')} of secrets"
-    return [_counted(answer.n_states, "state"), pairs]
+        pairs = f"{notation.counted(n_pairs, 'pair')} of secrets"
+    return [notation.counted(answer.n_states, "state"), pairs]
 
 
 def _claim_text(answer: Asked) -> str:
@@ -151,7 +151,7 @@ def _answer(answer: Answer, claim: str, column: int) -> Iterator[Line]:
             yield said(number, Piece(asked_text(answer), "faint"), *_beside(answer))
         case verdicts.Value(table=table):
             assert table is not None, "the case before has no table"
-            yield said(Piece(_counted(len(table.rows), "row"), "number"), *_beside(answer))
+            yield said(Piece(notation.counted(len(table.rows), "row"), "number"), *_beside(answer))
             yield from _table(answer, table)
         case verdicts.Violated(counterexample=counterexample) if answer.is_as_claimed:
             quantity = _quantity(answer)
@@ -384,7 +384,7 @@ def _strategy_rows(strategy: verdicts.Strategy) -> Iterator[Row]:
         yield Row("" if k else "strategy", f"{when}{gap}{asks}", is_fixed=True)
     n_more = strategy.n_more_switches if is_long else strategy.n_more
     if n_more:
-        yield Row("", f"and {_counted(n_more, 'situation')} more", "faint")
+        yield Row("", f"and {notation.counted(n_more, 'situation')} more", "faint")
     if is_long:
         yield Row("", "elsewhere what was asked last is asked again", "faint")
 
@@ -395,7 +395,7 @@ def _when(situation: verdicts.Situation | verdicts.Switch, first: str) -> str:
         return first
     seen = notation.sequence_text(verdicts.OutputSequence(situation.seen)).replace(", then ", ", ")
     n_others = situation.n_alike - 1 if isinstance(situation, verdicts.Switch) else 0
-    return f"after {seen}" + f", or {_counted(n_others, 'other')} alike" * bool(n_others)
+    return f"after {seen}" + f", or {notation.counted(n_others, 'other')} alike" * bool(n_others)
 
 
 # --- the baseline --------------------------------------------------------------------------
@@ -449,7 +449,7 @@ def closing_lines(
         (sum(answer.outcome.is_vacuous for answer in answers), "vacuous", "unsure"),
         (len(summary.errors), "mistakes" if len(summary.errors) != 1 else "mistake", "bad"),
     ]
-    said: list[Piece | str] = [_counted(len(answers), "claim"), ": "]
+    said: list[Piece | str] = [notation.counted(len(answers), "claim"), ": "]
     parts = [Piece(f"{count} {word}", role) for count, word, role in counts if count]
     nothing = "interrupted" if summary.is_interrupted else "nothing to check"
     for i, part in enumerate(parts or [Piece(nothing)]):
@@ -462,7 +462,7 @@ def closing_lines(
         yield line("second opinion: ", opinions)
     n_short = sum(answer.explanation is not None for answer in answers) - (n_explained or 0)
     if n_explained is not None and n_short > 0:
-        counted = _counted(n_short, "violated claim")
+        counted = notation.counted(n_short, "violated claim")
         how = "--select GLOB tells some in full, --output html=FILE all"
         yield line(f"{counted} explained in short: {how}", hang=4)
 
@@ -488,7 +488,3 @@ def crash_lines(crashes: Sequence[Crash]) -> Iterator[Line]:
         "and the model that shows it. All other results are unaffected.",
         hang=0,
     )
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

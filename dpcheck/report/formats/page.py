@@ -19,7 +19,7 @@ from dpcheck.report.characters import visible_lines
 from dpcheck.report.explained.lines import explanation_rows
 from dpcheck.report.formats.chain_drawing import chain_svg
 from dpcheck.report.formats.findings import Checkout, Finding, claim_text, findings, sentence
-from dpcheck.report.notation import amount_text, event_text, expression_text, number_text
+from dpcheck.report.notation import amount_text, counted, event_text, expression_text, number_text
 from dpcheck.report.plot import Profile, profiles_svg
 from dpcheck.report.styled import plain
 from dpcheck.report.tables import Row
@@ -95,7 +95,7 @@ def _page(summary: Summary, checkout: Checkout) -> Iterator[str]:
 def _claims(answers: Sequence[Answer], numbers: dict[int, int]) -> Iterator[str]:
     """Yield the table of the claims of a file; a claim with more to say leads to it."""
     yield '<div class="scroll" tabindex="0" role="region" aria-label="Claims"><table>'
-    yield f"<caption>{len(answers):,} claim{'s' * (len(answers) != 1)}</caption><thead><tr>"
+    yield f"<caption>{counted(len(answers), 'claim')}</caption><thead><tr>"
     yield from (f'<th scope="col">{head}</th>' for head in ("", "Claim", "Came out", "Line"))
     yield "</tr></thead><tbody>"
     for answer in answers:
