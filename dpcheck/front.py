@@ -174,9 +174,8 @@ class Model:
         """The names of the mechanisms and chains: the file's own, then those it imports."""
         assert self._closure.file.model is not None, "a model at hand was parsed"
         models = [self._closure.file.model, *self._closure.imported]
-        items = [item for model in models for item in model.items]
-        kinds = surface.Mechanism | surface.Chain
-        return tuple(dict.fromkeys(item.name.name for item in items if isinstance(item, kinds)))
+        found = (target.name.name for model in models for target in model.targets)
+        return tuple(dict.fromkeys(found))
 
     def target(
         self,

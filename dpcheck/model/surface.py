@@ -749,3 +749,8 @@ class SurfaceModel(Frozen):
 
     source: SourceText = field(compare=False, repr=False)
     items: tuple[Item, ...]
+
+    @property
+    def targets(self) -> list[Mechanism | Chain]:
+        """What claims can be about: the mechanisms and chains that the file declares."""
+        return [item for item in self.items if isinstance(item, Mechanism | Chain)]

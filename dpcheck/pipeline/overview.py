@@ -137,9 +137,7 @@ def _questions(
 
 def _declared(model: surface.SurfaceModel, name: str) -> Span | None:
     """Return where a file names a target of its own."""
-    kinds = surface.Mechanism | surface.Chain
-    names = (item.name for item in model.items if isinstance(item, kinds))
-    return next((each.span for each in names if each.name == name), None)
+    return next((each.name.span for each in model.targets if each.name.name == name), None)
 
 
 def text_span(name: str, text: str) -> Span:
@@ -184,13 +182,12 @@ def _of_single_quantities(
 def _targets(model: surface.SurfaceModel, checks: Sequence[ResolvedCheck]) -> list[str]:
     """Return the targets of a file that can be asked about as they are."""
     names: dict[str, None] = {}
-    for item in model.items:
-        if isinstance(item, surface.Mechanism | surface.Chain):
-            is_complete = all(parameter.default is not None for parameter in item.parameters)
-            if is_complete and (isinstance(item, surface.Mechanism) or item.observes):
-                names[item.name.name] = None
+    for item in model.targets:
+        is_complete = all(parameter.default is not None for parameter in item.parameters)
+        if is_complete and (isinstance(item, surface.Mechanism) or item.observes):
+            names[item.name.name] = None
     plain = [check.target_text for check in checks if "(" not in check.target_text]
-    chains = {item.name.name for item in model.items if isinstance(item, surface.Chain)}
+    chains = {item.name.name for item in model.targets if isinstance(item, surface.Chain)}
     names.update(dict.fromkeys(name for name in plain if name not in chains))
     return list(names or dict.fromkeys(check.target_text for check in checks))
 

@@ -136,11 +136,9 @@ def is_error(event: Event) -> bool:
 
 def _first_target(closure: Closure) -> str | None:
     """Return a mechanism or chain of a file that can be asked about as it is."""
-    kinds = surface.Mechanism | surface.Chain
-    for item in closure.file.model.items if closure.file.model is not None else ():
-        if isinstance(item, kinds) and all(each.default is not None for each in item.parameters):
-            return item.name.name
-    return None
+    targets = closure.file.model.targets if closure.file.model is not None else ()
+    asked = (each for each in targets if all(p.default is not None for p in each.parameters))
+    return next((target.name.name for target in asked), None)
 
 
 def not_read(files: Sequence[str], options: Options) -> RunStopped:

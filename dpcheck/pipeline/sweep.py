@@ -189,14 +189,9 @@ def _scheme(
 ) -> tuple[_Scheme, tuple[Mistake, ...]]:
     """Return how the values of some names are asked about, and the names that nothing reads."""
     models = [model for model in (*closure.imported, closure.file.model) if model is not None]
-    items = [item for model in models for item in model.items]
-    constants = [item.name.name for item in items if isinstance(item, surface.Constant)]
-    parameters = [
-        parameter.name.name
-        for item in items
-        if isinstance(item, surface.Mechanism | surface.Chain) and item.name.name == asked.target
-        for parameter in item.parameters
-    ]
+    targets = [target for model in models for target in model.targets]
+    named = [target for target in targets if target.name.name == asked.target]
+    parameters = [parameter.name.name for target in named for parameter in target.parameters]
     given = [name for name in names if name in parameters]
     target = asked.target
     if given:
@@ -204,15 +199,14 @@ def _scheme(
     computes = asked.computes or (() if asked.checks else ("epsilon",))
     questions = (*(f"compute {q}" for q in computes), *(f"check {q}" for q in asked.checks))
     read = " ".join((target, *computes, *asked.checks))
-    known = tuple(dict.fromkeys((*parameters, *constants)))
-    targets = [i.name.name for i in items if isinstance(i, surface.Mechanism | surface.Chain)]
-    is_unknown = asked.target.isidentifier() and asked.target not in targets  # as questions tell
+    known = tuple(dict.fromkeys((*parameters, *closure.constants)))
+    is_unknown = asked.target.isidentifier() and not named  # as questions tell
     mistakes = tuple(
         commands.NothingReadsSet(None, name, asked.target, similar(name, known), known)
         for name in (() if is_unknown else names)
-        if name not in constants and not re.search(rf"\b{re.escape(name)}\b", read)
+        if name not in closure.constants and not re.search(rf"\b{re.escape(name)}\b", read)
     )
-    as_constants = frozenset(constants) - frozenset(given)
+    as_constants = frozenset(closure.constants) - frozenset(given)
     return _Scheme(names, as_constants, asked.definitions, questions, target), mistakes
 
 
