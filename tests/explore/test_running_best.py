@@ -28,6 +28,10 @@ KEPT = {
     "backwards": "v[3] ~ NOISE(q[3]) v[2] ~ NOISE(q[2]) v[1] ~ NOISE(q[1]) output argmax(v)",
     "backwards, least": "v[3] ~ NOISE(q[3]) v[2] ~ NOISE(1) v[1] ~ NOISE(1) output argmin(v)",
     "moved": "for i in 1..3 { z ~ NOISE(0) v[i] := q[i] + z } output argmax(v)",
+    "added": f"{DRAWS} output argmax(i in 1..3 : q[i] + v[i])",
+    "index added": f"{DRAWS} output argmin(i in 2..3 : v[i] + i)",
+    "input added, twice": f"""{DRAWS} if max(i in 1..3 : v[i] + q[1]) > 1
+      {{ output argmax(j in 1..3 : v[j] + q[1]) }} else {{ output 0 }}""",
     "twice": f"{DRAWS} output argmax(v) {DRAWS} output argmax(v)",
     "asked twice": f"{DRAWS} output argmax(v) output argmax(v) = argmin(v)",
     "in a loop": f"var n := 0 while n < 2 {{ {DRAWS} output argmax(v) n := n + 1 }}",
@@ -43,6 +47,11 @@ KEPT = {
 TOLD_APART = {
     "another reader": f"{DRAWS} output argmax(v) output v[1] > 0",
     "two questions": f"{DRAWS} output (argmax(v), argmax(i in 1..2 : v[i]))",
+    "two sums": f"{DRAWS} output (argmax(i in 1..3 : v[i] + q[i]), argmax(i in 1..3 : v[i] + i))",
+    "chosen by a sum": f"{DRAWS} output v[argmax(i in 1..3 : v[i] + q[i])]",
+    "added what is drawn": f"b ~ bernoulli(1/2) a := if b then 1 else 0 {DRAWS} "
+    "output argmax(i in 1..3 : v[i] + (if i = 2 then a else 0))",
+    "added what changes": f"a := q[1] {DRAWS} a := q[2] output argmax(i in 1..3 : v[i] + a)",
     "out of order": "v[2] ~ NOISE(1) v[1] ~ NOISE(1) v[3] ~ NOISE(q[3]) output argmax(v)",
     "asked in between": """v[1] ~ NOISE(q[1]) v[2] ~ NOISE(q[2]) v[3] ~ NOISE(q[3]) output argmax(v)
       v[1] ~ NOISE(q[2]) v[2] ~ NOISE(q[3]) output argmax(v) v[3] ~ NOISE(1) output argmax(v)""",

@@ -25,12 +25,7 @@ Names = frozenset[str]
 def with_centers_moved(mechanism: Mechanism, wide: Wide) -> Mechanism:
     """Return the mechanism where such noise is drawn around its other center."""
     flow, nodes = flow_of(mechanism, frozenset()), list(mechanism.nodes)
-    given = {
-        cell
-        for one in mechanism.inputs
-        if not one.is_choice and _are_integers(one.domain.items)
-        for cell in one.cells
-    }
+    given = integer_inputs(mechanism)
     for k in wide.arriving:
         match nodes[k]:
             case (
@@ -73,6 +68,16 @@ def _with_sums_read(node: Node, name: str, added: list[Expr | None]) -> Node:
         return noise
 
     return trees.replaced(node, moved)
+
+
+def integer_inputs(mechanism: Mechanism) -> Names:
+    """Return the inputs, or cells of these, that are integers, and known before any draw."""
+    return frozenset(
+        cell
+        for one in mechanism.inputs
+        if not one.is_choice and _are_integers(one.domain.items)
+        for cell in one.cells
+    )
 
 
 def _is_given(by: Const | Var, given: Container[str]) -> bool:

@@ -8,16 +8,18 @@ Law: where cells are read all at once only, by `argmax`, `sum` and the like, and
 was written in one *round*, a straight piece of the program that writes each cell once and is not
 entered in between, what is asked of the cells written so far takes the next one in. The first of
 equal numbers wins: if places are asked, cells are written in order, or in the opposite order.
-States that are compared draw by draw keep the cells: which of these are neighbors hangs on all they
-remember.
+What is known before any draw may be added, `argmax(i in 1..m : q[i] + v[i])`. States that are
+compared draw by draw keep the cells: which of these are neighbors hangs on all they remember.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
+from functools import partial
 
 from dpcheck.explore.programs.liveness import Flow, flow_of
+from dpcheck.explore.programs.moved_centers import Names, integer_inputs
 from dpcheck.explore.values.mistakes import spoken
 from dpcheck.model import program
 from dpcheck.model.expressions import (
@@ -34,6 +36,7 @@ from dpcheck.model.expressions import (
 from dpcheck.model.trees import descendants, replaced
 from dpcheck.model.values import SetValue
 from dpcheck.records import Frozen, replace
+from dpcheck.source import Span
 
 _KEPT = {"argmax": "max", "max": "max", "argmin": "min", "min": "min", "sum": "sum"}
 """What is kept of the cells written so far, by what is asked."""
@@ -47,11 +50,20 @@ _OF = "#of "
 
 
 class _Cells(Frozen):
-    """Cells of which something is asked: what they are called, and their indices."""
+    """Cells of which something is asked: what they are called, their indices, what is added."""
 
     text: str
     names: tuple[str, ...]
     places: tuple[int, ...]
+    added: tuple[int | str, ...] = ()
+
+    def number(self, name: str, span: Span) -> Expr:
+        """Return what is asked of one cell: it, or its sum with what is added."""
+        cell = Var(name, span)
+        if not self.added:
+            return cell
+        by = self.added[self.names.index(name)]
+        return Apply("+", (cell, Const(by, span) if isinstance(by, int) else Var(by, span)), span)
 
     def variable(self, kind: str) -> str:
         """Return the variable of what is asked of all, spoken `argmax(v)`."""
@@ -76,22 +88,25 @@ Asked = list[set[tuple[str, _Cells]]]
 
 def with_running_best(mechanism: program.Mechanism) -> program.Mechanism:
     """Return the mechanism where what is asked of many cells is known before that."""
-    asked = [{*_questions(node)} for node in mechanism.nodes]
+    given = integer_inputs(mechanism)
+    asked = [{*_questions(node, given)} for node in mechanism.nodes]
     kinds: dict[_Cells, set[str]] = {}
     for each in asked:
         for kind, cells in each:
             kinds.setdefault(cells, set()).add(kind)
-    alone = _read_alone(mechanism, kinds) if kinds else {}
+    alone = _read_alone(mechanism, kinds, given) if kinds else {}
     rounds = {
         cells: found
         for cells, found in (_rounds(mechanism, asked, alone) if alone else {}).items()
         if kinds[cells].isdisjoint(("argmax", "argmin"))
         or all((*each,) in (cells.names, cells.names[::-1]) for each in found)
     }
-    return _with_answers(mechanism, asked, kinds, rounds) if rounds else mechanism
+    return _with_answers(mechanism, asked, kinds, rounds, given) if rounds else mechanism
 
 
-def _read_alone(mechanism: program.Mechanism, every: Iterable[_Cells]) -> dict[str, _Cells]:
+def _read_alone(
+    mechanism: program.Mechanism, every: Iterable[_Cells], given: Names
+) -> dict[str, _Cells]:
     """Return by their names the cells that nothing but what is asked of all of them reads."""
     of_name: dict[str, _Cells] = {}
     several: set[_Cells] = set()
@@ -99,7 +114,8 @@ def _read_alone(mechanism: program.Mechanism, every: Iterable[_Cells]) -> dict[s
         for name in cells.names:
             if of_name.setdefault(name, cells) != cells:
                 several |= {cells, of_name[name]}
-    others = {*reads(*(replaced(node, _answer) for node in mechanism.nodes))}
+    answer = partial(_answer, given=given)
+    others = {*reads(*(replaced(node, answer) for node in mechanism.nodes))}
     return {
         name: cells
         for name, cells in of_name.items()
@@ -107,21 +123,24 @@ def _read_alone(mechanism: program.Mechanism, every: Iterable[_Cells]) -> dict[s
     }
 
 
-def _questions(node: program.Node) -> Iterator[tuple[str, _Cells]]:
+def _questions(node: program.Node, given: Names) -> Iterator[tuple[str, _Cells]]:
     """Yield what a node asks, and of which cells."""
     for part in descendants(node):
-        found = _question(part)
+        found = _question(part, given)
         if found is not None:
             yield found
 
 
-def _question(part: object) -> tuple[str, _Cells] | None:
-    """Return what an expression asks, and of which cells; None if it does not."""
+def _question(part: object, given: Names) -> tuple[str, _Cells] | None:
+    """Return what an expression asks, and of which cells; None if it does not.
+
+    given: the variables that may be added to cells.
+    """
     match part:
         case Apply(op="index", args=(ArrayVar(cells=among), index)):  # v[argmax(v)] is max(v)
-            match _question(index):
+            match _question(index, given):
                 case ("argmax" | "argmin") as kind, cells if {*cells.names} <= {*among}:
-                    return _KEPT[kind], cells
+                    return None if cells.added else (_KEPT[kind], cells)
         case Apply(op=kind, args=(ArrayVar(name=name, lo=lo, cells=cells),)):
             if kind in _KEPT:
                 return kind, _Cells(spoken(name), cells, tuple(range(lo, lo + len(cells))))
@@ -131,15 +150,60 @@ def _question(part: object) -> tuple[str, _Cells] | None:
                 return kind, _Cells(", ".join(map(spoken, names)), names, ())
         case Binder(
             kind=kind,
+            name=index,
             domain=Const(value=SetValue(items=range() as places)),
             where=None,
-            body=Apply(op="index", args=(ArrayVar(name=name, lo=lo, cells=cells), Var() as index)),
-        ) if kind in _KEPT and index.name == part.name and places:
-            if lo <= places[0] and places[-1] < lo + len(cells):
-                names = tuple(cells[place - lo] for place in places)
-                text = f"{spoken(name)}[{places[0]}..{places[-1]}]"
-                return kind, _Cells(text, names, tuple(places))
+            body=body,
+        ) if kind in _KEPT and places:
+            found = _cells(body, None, index, places, given)
+            match body:
+                case Apply(op="+", args=(left, right)):
+                    found = _cells(left, right, index, places, given)
+                    found = found or _cells(right, left, index, places, given)
+            return None if found is None else (kind, found)
     return None
+
+
+def _cells(array: Expr, by: Expr | None, index: str, places: range, given: Names) -> _Cells | None:
+    """Return the cells of an array at the places of an index, with what is added at each.
+
+    None where there are no such cells, or what is added is not given.
+    """
+    if not (isinstance(array, Apply) and array.op == "index"):
+        return None
+    known = [_at(place, array, index) for place in places]
+    names = tuple(each for each in known if isinstance(each, str))
+    added = () if by is None else tuple(_at(place, by, index) for place in places)
+    summands = tuple(each for each in added if isinstance(each, int) or each in given)
+    if len({*names}) < len(places) or len(summands) < len(added):
+        return None
+    sides = (_text(side, index, places) for side in (array, by) if side is not None)
+    return _Cells(" + ".join(sides), names, tuple(places), summands)
+
+
+def _at(place: int, side: Expr, index: str) -> int | str | None:
+    """Return the integer, or the variable, that one side of a sum is at a place of the index."""
+    match side:
+        case Const(value=value) if type(value) is int:
+            return value
+        case Var(name=name):
+            return place if name == index else name
+        case Apply(op="index", args=(array, Var(name=name))) if name == index:
+            return known_cell(array, Const(place, side.span))
+    return None
+
+
+def _text(side: Expr, index: str, places: range) -> str:
+    """Return what one side of a sum is at all places: `v[1..3]`, `x`, `1..3`."""
+    between = f"{places[0]}..{places[-1]}"
+    match side:
+        case Apply(op="index", args=(ArrayVar(name=name), _)):
+            return f"{spoken(name)}[{between}]"
+        case Const(value=value):
+            return str(value)
+        case Var(name=name) if name != index:
+            return spoken(name)
+    return between
 
 
 def _variable(expr: Expr) -> str:
@@ -152,9 +216,9 @@ def _variable(expr: Expr) -> str:
     return ""
 
 
-def _answer(part: object) -> Var | None:
+def _answer(part: object, given: Names) -> Var | None:
     """Return the variable of what an expression asks; None if it does not."""
-    match _question(part):
+    match _question(part, given):
         case kind, cells:
             assert isinstance(part, Apply | Binder), "others ask nothing"
             return Var(cells.variable(kind), part.span)
@@ -166,12 +230,13 @@ def _with_answers(
     asked: Asked,
     kinds: Mapping[_Cells, set[str]],
     rounds: Mapping[_Cells, list[Round]],
+    given: Names,
 ) -> program.Mechanism:
     """Return the mechanism that reads in variables what is asked of cells with rounds."""
 
     def answer(part: object) -> Var | None:
-        found = _question(part)
-        return _answer(part) if found is not None and found[1] in rounds else None
+        found = _question(part, given)
+        return _answer(part, given) if found is not None and found[1] in rounds else None
 
     nodes = [
         replaced(node, answer) if any(cells in rounds for _, cells in each) else node
@@ -248,7 +313,7 @@ def _take_in(
     k, first, last = round_[name], next(iter(round_)), next(reversed(round_))
     writer = nodes[k]
     assert isinstance(writer, program.Sample | program.Assign), "these write numbers"
-    span, after, cell = writer.span, writer.next, Var(name, writer.span)
+    span, after, cell = writer.span, writer.next, cells.number(name, writer.span)
     known = cells.variable if name == last else cells.so_far
 
     def then(target: str, value: Expr, after: int) -> int:
