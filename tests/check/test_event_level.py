@@ -439,5 +439,5 @@ def test_a_table_for_many_pairs_may_have_more_sequences(monkeypatch, largest):
         for i in 1..12 { b ~ bernoulli((x + 1)/102)  output b } }""",
         "m",
     )
-    table = of_pairs._paired_rows(seen_pairs(chain, chain.initial, Limits()))
+    table = of_pairs._paired_rows(seen_pairs(chain, chain.initial, Limits()), of_pairs._MAX_ENTRIES)
     assert (table is None) is (largest < 1 << 20)
