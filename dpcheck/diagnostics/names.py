@@ -176,9 +176,16 @@ _GAUSSIAN = (
 )
 
 _FUNCTIONS_ELSEWHERE = {
-    "laplace": "continuous noise is not supported yet; on the integers the Laplace distribution of"
-    " scale b is `geometric(center, exp(-1/b)) unbounded`",
-    "discrete_laplace": _GEOMETRIC,
+    **dict.fromkeys(
+        ["laplace", "lap"],
+        "continuous noise is not supported yet; on the integers the Laplace distribution of scale b"
+        " is `geometric(center, exp(-1/b)) unbounded`",
+    ),
+    **dict.fromkeys(["discrete_laplace", "discretelaplace", "dlap"], _GEOMETRIC),
+    **dict.fromkeys(
+        ["one_sided_geometric", "geometric_one_sided"],
+        "it is `x + z`, where `z ~ geometric_positive(alpha) unbounded`",
+    ),
     "normal": _GAUSSIAN,
     "discrete_gaussian": _GAUSSIAN,
     **dict.fromkeys(["rgeom", "make_geometric", "then_geometric"], _GEOMETRIC),

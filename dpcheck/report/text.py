@@ -458,7 +458,11 @@ def closing_lines(
     yield line(*said, Piece(took, "faint"), hang=4)
     words = Counter(each.opinion.word for each in answers if each.opinion is not None)
     if words:
-        opinions = ", ".join(f"{n} {word}" for word, n in sorted(words.items()))
+        of_many = {"agrees": "agree", "differs": "differ"}
+        opinions = ", ".join(
+            f"{n} {word if n == 1 else of_many.get(word, word)}"
+            for word, n in sorted(words.items())
+        )
         yield line("second opinion: ", opinions)
     n_short = sum(answer.explanation is not None for answer in answers) - (n_explained or 0)
     if n_explained is not None and n_short > 0:

@@ -220,12 +220,16 @@ def test_markdown_holds_texts_of_a_model_in_code_only(capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("form", ["markdown", "html"])
-def test_pages_begin_with_what_second_opinions_say(form, checkout, capsys):
-    Path("a.dpm").write_text(SURVEY + "check survey: dp(ln 3)\n")
+@pytest.mark.parametrize(
+    ("n_claims", "head", "says"),
+    [(1, "1 claim: 1 holds", "1 agrees"), (2, "2 claims: 2 hold", "2 agree")],
+)
+def test_pages_begin_with_what_second_opinions_say(form, n_claims, head, says, checkout, capsys):
+    Path("a.dpm").write_text(SURVEY + n_claims * "check survey: dp(ln 3)\n")
     text, status = written(form, "a.dpm", "--second-opinion", capsys=capsys)
     assert status == 0
-    assert "second opinion: 1 agrees" in text
-    assert text.index("1 claim: 1 holds") < text.index("second opinion: ") < text.index("a.dpm")
+    assert re.search(rf"second opinion: {says}\b", text)
+    assert text.index(head) < text.index("second opinion: ") < text.index("a.dpm")
 
 
 def test_several_formats_are_written_at_once_and_replace_only_their_own(checkout, capsys):
