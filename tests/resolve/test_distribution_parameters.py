@@ -148,6 +148,18 @@ def test_a_policy_makes_no_built_in_distribution_of_a_name_that_the_file_gives(
     assert codes(text.replace(f" {policy}", "")) == []
 
 
+@pytest.mark.parametrize("name", ["geometric", "noise"])
+@pytest.mark.parametrize("policy", ["clamped 0..3", "unbounded"])
+def test_a_policy_behind_a_mechanism_is_left_out(name, policy):
+    """It was told that a mechanism is no value, and to draw from it with `~`, as it was."""
+    text = f"""
+      mechanism {name} {{ input v in 0..3  adjacent all  output v }}
+      mechanism m {{ input x in 0..3  adjacent all  y ~ {name}(v = x) {policy}  output y }}
+      check m: dp(1)"""
+    assert codes(text) == ["DP523"]
+    assert codes(text.replace(f" {policy}", "")) == []
+
+
 @pytest.mark.parametrize("drawn", ["noise", "noise()"])
 def test_a_parameter_is_nearer_than_a_mechanism_of_its_name(drawn):
     text = f"""

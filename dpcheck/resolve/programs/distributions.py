@@ -152,6 +152,24 @@ def _declared(name: str, scope: Scope) -> tuple[File, surface.DistributionFuncti
     return file, declaration
 
 
+def mechanism_called(tree: surface.Expression, scope: Scope) -> surface.Call | None:
+    """Return the call if a mechanism or chain is sampled, by a call or by its bare name."""
+    match tree:
+        case surface.Call(function=function):
+            call = tree
+        case surface.Name(name=name, primed=False, quoted=False, span=span):
+            function = surface.Identifier(name, span=span)
+            call = surface.Call(function, (), span=span)
+        case _:
+            return None
+    binding = scope.bindings.get(function.name)
+    is_passed = isinstance(binding, Known) and isinstance(binding.value, DistributionName)
+    if is_passed or (binding is not None and isinstance(tree, surface.Name)):
+        return None
+    _, declaration = scope.file.visible.get(function.name, (None, None))
+    return call if isinstance(declaration, surface.Mechanism | surface.Chain) else None
+
+
 def _built_in(name: str, scope: Scope) -> BuiltIn | None:
     """Return the built-in distribution of a name; None where it names something else here."""
     is_own = name in scope.file.visible or _declared(name, scope) is not None
@@ -247,7 +265,7 @@ def _with_policy(
         word, policy = tree.policy, program.Policy(tree.policy, low, high, span)
     row = _built_in(inner.function.name, scope) if isinstance(inner, surface.Call) else None
     if not isinstance(inner, surface.Call) or row is None or not row.policies:
-        if distribution(inner, scope) is not None:
+        if mechanism_called(inner, scope) or distribution(inner, scope) is not None:
             scope.report(PolicyNotAllowed(span, word))
         return None
     if isinstance(policy, program.Policy):

@@ -17,14 +17,14 @@ from dpcheck.diagnostics.kinds import NotAnArray
 from dpcheck.model import program, surface
 from dpcheck.model.expressions import Apply, ArrayVar, Binder, Const, Expr, Var, reads
 from dpcheck.model.offers import fixed_symbol, offer_symbol
-from dpcheck.model.values import DistributionName, SetValue, value_text
+from dpcheck.model.values import SetValue, value_text
 from dpcheck.records import Frozen, dataclass
 from dpcheck.resolve.expressions import expressions, signatures
 from dpcheck.resolve.expressions.params import wrong_value
 from dpcheck.resolve.names.scopes import Binding, Held, Known, Scope, report_no_target
 from dpcheck.resolve.names.syntax import place_names
 from dpcheck.resolve.programs import graph
-from dpcheck.resolve.programs.distributions import distribution
+from dpcheck.resolve.programs.distributions import distribution, mechanism_called
 from dpcheck.resolve.programs.graph import Step, assign, choice, plain
 from dpcheck.resolve.programs.locals import Locals, Missing, Turns, merged, turned
 from dpcheck.resolve.programs.loops import guarded, report_second_variables
@@ -239,7 +239,7 @@ class _Walk(Locals):
     def sample(self, statement: surface.Sample, scope: Scope) -> list[Step]:
         """Return `place ~ distribution`, or the sampling of another mechanism."""
         place, span = statement.place, statement.span
-        mechanism = _mechanism_called(statement.distribution, scope)
+        mechanism = mechanism_called(statement.distribution, scope)
         if mechanism is not None and statement.is_prior:
             scope.report(composition.PriorOfMechanism(mechanism.span, mechanism.function.name))
             for name in place_names(place):
@@ -627,24 +627,6 @@ def _is_earlier(elements: Expr, place: Expr, other: Var) -> Expr:
     before = Apply("range", (Const(1, span), last), span)
     one, this = (Apply("index", (elements, each), span) for each in (other, place))
     return Binder(other.name, "exists", before, None, Apply("=", (one, this), span), span)
-
-
-def _mechanism_called(tree: surface.Expression, scope: Scope) -> surface.Call | None:
-    """Return the call if a mechanism or chain is sampled, by a call or by its bare name."""
-    match tree:
-        case surface.Call(function=function):
-            call = tree
-        case surface.Name(name=name, primed=False, quoted=False, span=span):
-            function = surface.Identifier(name, span=span)
-            call = surface.Call(function, (), span=span)
-        case _:
-            return None
-    binding = scope.bindings.get(function.name)
-    is_passed = isinstance(binding, Known) and isinstance(binding.value, DistributionName)
-    if is_passed or (binding is not None and isinstance(tree, surface.Name)):
-        return None
-    _, declaration = scope.file.visible.get(function.name, (None, None))
-    return call if isinstance(declaration, surface.Mechanism | surface.Chain) else None
 
 
 def _report_no_mechanism(name: surface.Identifier, scope: Scope) -> None:
