@@ -189,6 +189,7 @@ def test_a_part_without_the_value_that_was_chosen_has_no_number(tmp_path, form):
     shown = called("check", model, "-D", "p=3/4", "--format", form).stdout
     assert not re.search(r"\bnan\b", shown)
     if form == "json":
+        jsonschema.validate(json.loads(shown), SCHEMA)
         *_, computed = json.loads(shown)["results"]
         assert "value" not in computed
         assert computed["vacuous"]
