@@ -372,6 +372,19 @@ PROGRAMS = {
           y ~ h(q = if x = 0 then (x, 4) else pair(x + 1))
           a := pair(x + y)
           output (a, b) }""",
+    "an array or a tuple becomes an array, whatever the indices of these are": """
+        const c = 1
+        fun chosen(k, u, v) = if k = c then u else v
+        mechanism h { input q[0..1] in 0..9 adjacent all output 10 * q[0] + q[1] }
+        mechanism m { input x in 0..2 adjacent all
+          var a[0..1] := x
+          var b[3..4] := 5
+          a := if x = 0 then (a[1], 7) else a
+          b := if x = 1 then a else b
+          a := if x = 2 then b else if x = 1 then (a[1] + 1, a[0]) else a
+          run h(q = if x = 1 then b else (x, 4))
+          b := chosen(x, (b[4], b[3]), a)
+          output (a, b) }""",
     "a checked range that holds": """
         mechanism m { input x in 0..3 adjacent all
           var c in 0..9 := x

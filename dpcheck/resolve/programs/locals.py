@@ -202,9 +202,8 @@ class Locals:
 
         All cells are read before the first is written, since the value may be the same array.
         """
-        first = lo
         match value:
-            case ArrayVar(lo=first, cells=items) | Const(value=ArrayValue(lo=first, items=items)):
+            case ArrayVar(cells=items) | Const(value=ArrayValue(items=items)):
                 if len(items) != len(cells):
                     self.scope.report(structure.UnequalLengths(span, what, len(cells), len(items)))
                     return
@@ -212,8 +211,10 @@ class Locals:
         if given is not None and given != len(cells):
             self.scope.report(structure.UnequalLengths(span, what, len(cells), given))
             return
-        if given is not None:
-            first = 1  # components of tuples count from 1, whatever the indices of the array are
+        firsts = set(_first_indices(value, lo))
+        if len(firsts) > 1:
+            value, firsts = _with_tuples(value), {1}
+        (first,) = firsts
         if expressions.has_hole(value):
             return
         source = value
@@ -320,6 +321,36 @@ def _length_of_tuple(value: Expr) -> int | None:
         case Let(body=body):
             return _length_of_tuple(body)
     return None
+
+
+def _first_indices(value: Expr, lo: int) -> Iterator[int]:
+    """Yield the first index of all that an expression may be, `lo` where that is not known."""
+    match value:
+        case Const(value=tuple()) | Apply(op="tuple"):
+            yield 1  # components of tuples count from 1, whatever the indices of an array are
+        case ArrayVar(lo=first) | Const(value=ArrayValue(lo=first)):
+            yield first
+        case If(then=then, orelse=orelse):
+            yield from _first_indices(then, lo)
+            yield from _first_indices(orelse, lo)
+        case Let(body=body):
+            yield from _first_indices(body, lo)
+        case _:
+            yield lo
+
+
+def _with_tuples(value: Expr) -> Expr:
+    """Return an expression with tuples in place of arrays, which have one first index."""
+    match value:
+        case ArrayVar(cells=cells, span=span):
+            return Apply("tuple", tuple(Var(cell, span) for cell in cells), span)
+        case Const(value=ArrayValue(items=items), span=span):
+            return Const(items, span)
+        case If(then=then, orelse=orelse):
+            return replace(value, then=_with_tuples(then), orelse=_with_tuples(orelse))
+        case Let(body=body):
+            return replace(value, body=_with_tuples(body))
+    return value
 
 
 def _is_array(value: Expr) -> bool:
