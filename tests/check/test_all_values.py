@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import dpcheck
 from dpcheck.check.all_values import formulas
 from dpcheck.check.all_values.decide import violated_somewhere
 from dpcheck.check.all_values.piecewise import between_for_all
@@ -950,6 +951,12 @@ def test_a_billion_sequences_are_merged_by_their_ratios_for_all_values():
     yes, no = ([n * q**k * (1 - q) ** (30 - k) for k, n in enumerate(ways)] for q in (p, 1 - p))
     distance = sum(max(0, a - b) for a, b in zip(yes, no, strict=True))
     assert Fraction(report["results"][2]["value"]["exact"]) == distance
+
+
+@pytest.mark.parametrize(("k", "n_sequences"), [(3, 8), (12, None)])
+def test_merged_sequences_are_not_counted(k, n_sequences):
+    (answer,) = dpcheck.loads(f"{ANSWERS}check answers(k = {k}): dp(30 * ln(p/(1 - p)))").answers()
+    assert answer.outcome.coverage.n_sequences == n_sequences
 
 
 @pytest.mark.parametrize("model", ["above_threshold", "randomized_response", "noisy_max"])

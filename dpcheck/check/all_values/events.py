@@ -78,6 +78,7 @@ class Events:
         rows = [polynomial_rows(each.table, line, self.limits) for each in known]
         self.rows, self.pairs = rows[0], known[0].pairs
         self.n_equal = setting.n_equal
+        self.are_listed = not setting.is_composed and known[0].are_listed
         if setting.is_composed:
             parts = [
                 RunRows(each, table.pairs, times // self.n_equal)
@@ -91,8 +92,7 @@ class Events:
     def failing(self, region: Region) -> Failing:
         """Return a region with what was looked at."""
         n_pairs = len(self.seen[0].pairs)
-        are_listed = not self.setting.is_composed and self.seen[0].are_finite
-        n_sequences = len(self.rows.members) if are_listed else None
+        n_sequences = len(self.rows.members) if self.are_listed else None
         coverage = Coverage(n_pairs, n_sequences)
         vacuity = () if n_pairs else (NO_NEIGHBORS,)
         return Failing(self.line, region, coverage, vacuity)

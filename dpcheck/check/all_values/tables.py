@@ -41,11 +41,15 @@ _MAX_ENTRIES = 1000
 
 @dataclass(frozen=True, eq=False)
 class PairsTable:
-    """A table, the pairs [n_pairs, 2] of its sources, and numbers that are 0 where ε is finite."""
+    """A table, the pairs [n_pairs, 2] of its sources, and numbers that are 0 where ε is finite.
+
+    Sequences `are_listed`, or there is one for each loss or ratio.
+    """
 
     table: SequenceTable
     pairs: IntArray
     changes: tuple[Number, ...] = ()
+    are_listed: bool = False
 
 
 def pairs_table(
@@ -60,7 +64,7 @@ def pairs_table(
     if seen.are_finite:
         outputs = finite_outputs(seen, is_for_all=True)
         if isinstance(outputs, PairedRows):
-            return PairsTable(outputs.table, seen.pairs)
+            return PairsTable(outputs.table, seen.pairs, are_listed=True)
         return _of_losses(outputs)
     prefixes = endless_prefixes(seen)
     if not is_pure:
