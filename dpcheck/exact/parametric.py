@@ -387,7 +387,12 @@ def _closed(end: ParamEnd, declared: int | fmpq | None, has_end: bool) -> ParamE
 def _refuse_divisor(value: ParamNumber) -> None:
     """Raise `ParamError` if a function is 0 for some value, which may be a closed end."""
     if place := example_where(value, (0,)) or zero_at_end(value):
-        raise ParamError(f"a divisor, `{param_text(value)}`, is 0 {place}")
+        sides = value, combined("-", 0, value)
+        edits = (
+            _narrower([each], is_strict=True) for each in sides if isinstance(each, ParamNumber)
+        )
+        where = next(filter(None, edits), None)
+        raise ParamError(f"a divisor, `{param_text(value)}`, is 0 {place}", where or "")
 
 
 # --- text ----------------------------------------------------------------------------------

@@ -201,7 +201,7 @@ class _Walk(Locals):
 
     def private_reads(self, choices: Expr) -> str:
         """Return a variable that the choices read and the analyst does not know; "" if none."""
-        known = set(self.asked)
+        known = {expressions.HOLE, *self.asked}  # of a hole another mistake tells
         if not self.prefix:
             for shape in signatures.input_shapes(self.mechanism, self.scope)[0]:
                 if shape.declared.is_public and shape.indices is not None:
