@@ -369,28 +369,43 @@ def test_an_undecided_value_lies_between_its_bounds():
     assert found.bounds.high.exact == "3/4"  # early and late show the same
 
 
+ASKED_FOR_EVER = """
+mechanism told {
+  input x in {true, false}
+  adjacent all
+  while true {
+    query rate in {1/10, 1/2}
+    now ~ bernoulli(rate)
+    if now { y ~ {x: 3/4, !x: 1/4} output y stop }
+    output bot
+  }
+}
+mechanism biased {
+  input x in {true, false}
+  adjacent all
+  while true {
+    query rate in {1/2, 1/3}
+    now ~ bernoulli(if x then rate else 1/2)
+    if now { output top stop }
+    output bot
+  }
+}
+mechanism one_sided {
+  input x in 0..1
+  adjacent all
+  while true {
+    query c in 0..2
+    if c = 2 & x = 1 { output none stop }
+    y ~ bernoulli(1/4)
+    output y
+    if y { stop }
+  }
+}
+"""
+
+
 def test_an_analyst_who_chooses_for_ever_is_bounded_too():
-    text = """
-    mechanism told {
-      input x in {true, false}
-      adjacent all
-      while true {
-        query rate in {1/10, 1/2}
-        now ~ bernoulli(rate)
-        if now { y ~ {x: 3/4, !x: 1/4} output y stop }
-        output bot
-      }
-    }
-    mechanism biased {
-      input x in {true, false}
-      adjacent all
-      while true {
-        query rate in {1/2, 1/3}
-        now ~ bernoulli(if x then rate else 1/2)
-        if now { output top stop }
-        output bot
-      }
-    }
+    claims = """
     check   told: epsilon = ln 3
     refute  told: dp(1)
     check   told: dp(ln 2, 26/100)
@@ -399,7 +414,7 @@ def test_an_analyst_who_chooses_for_ever_is_bounded_too():
     refute  biased: dp(1)
     check   biased: dp(1, 1/2)
     """
-    assert check_text(text)["ok"]
+    assert check_text(ASKED_FOR_EVER + claims)["ok"]
 
 
 def test_an_analyst_who_may_wait_for_ever_need_not():
@@ -526,41 +541,6 @@ check m: epsilon = ln 3
 """
     (result,) = check_text(text, "--max-states", "90")["results"]
     assert result["verdict"] == "undecided"
-
-
-ASKED_FOR_EVER = """
-mechanism told {
-  input x in {true, false}
-  adjacent all
-  while true {
-    query rate in {1/10, 1/2}
-    now ~ bernoulli(rate)
-    if now { y ~ {x: 3/4, !x: 1/4} output y stop }
-    output bot
-  }
-}
-mechanism biased {
-  input x in {true, false}
-  adjacent all
-  while true {
-    query rate in {1/2, 1/3}
-    now ~ bernoulli(if x then rate else 1/2)
-    if now { output top stop }
-    output bot
-  }
-}
-mechanism one_sided {
-  input x in 0..1
-  adjacent all
-  while true {
-    query c in 0..2
-    if c = 2 & x = 1 { output none stop }
-    y ~ bernoulli(1/4)
-    output y
-    if y { stop }
-  }
-}
-"""
 
 
 @pytest.mark.parametrize(
