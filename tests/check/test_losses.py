@@ -78,7 +78,6 @@ def test_losses_are_those_of_exact_numbers(root, interval, monkeypatch):
     monkeypatch.setattr(losses, "CACHED", 7)
     for _ in range(25):
         monkeypatch.setattr(losses, "BITS", draw.choice([16, 30, 60]))
-        monkeypatch.setattr(losses, "EXACT", draw.choice([1, 50]))
         near, width = numbers_near(root, draw), draw.choice([1, 1, 3, 6, 20])
         polynomials = [
             fmpz_poly([draw.choice([1, 1, -1]) * draw.choice(near) for _ in range(width)])

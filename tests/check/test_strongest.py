@@ -96,7 +96,6 @@ def constants(request, monkeypatch):
         monkeypatch.setattr(strongest, "BLOCK", 16)
     if request.param == "rounded":
         monkeypatch.setattr(losses, "BITS", 14)
-        monkeypatch.setattr(losses, "EXACT", 3)
 
 
 @pytest.mark.usefixtures("constants")
@@ -146,7 +145,6 @@ def scaled_rows(n_sources, size=1):
 @pytest.mark.parametrize("size", [1, 10**40 + 1])
 def test_of_pairs_that_lose_the_same_one_is_enough(monkeypatch, size):
     monkeypatch.setattr(strongest, "FEW", 0)
-    monkeypatch.setattr(losses, "EXACT", 1)
     rows = scaled_rows(12, size)
     pairs = np.array([[i, j] for i in range(12) for j in range(i)])
     some, root = LINE.polynomials(fmpq(1, 100)), (fmpz_poly([3]), fmpz_poly([2]), 5)
@@ -205,7 +203,6 @@ def test_budgets_with_a_root_of_more_than_a_term_leave_no_pair_out():
 
 def test_long_numbers_are_compared_exactly_where_rounded_ones_are_equal(monkeypatch):
     monkeypatch.setattr(strongest, "FEW", 0)
-    monkeypatch.setattr(losses, "EXACT", 1)
     c = (10**40 + 1) * T
     members = (ZERO, 5 * c, c, 6 * c, 2 * c, 4 * c)  # 5 - 1 is 6 - 2
     index = np.array([[1, 2, 3, 4], [2, 1, 0, 5]])

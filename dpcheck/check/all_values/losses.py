@@ -18,9 +18,6 @@ from flint import fmpq, fmpz, fmpz_poly
 from dpcheck.chain.chain import BoolArray, IntArray
 from dpcheck.records import dataclass, replace
 
-EXACT = 1 << 12
-"""So many pairs at once are compared by coefficients as they are, where rounded ones are equal."""
-
 MOST = 1 << 62
 """No bound by rounded coefficients is as large."""
 

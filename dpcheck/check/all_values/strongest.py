@@ -29,7 +29,6 @@ from flint import arb, fmpq, fmpz, fmpz_poly
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.sets import distinct, distinct_rows
 from dpcheck.check.all_values.losses import (
-    EXACT,
     RATIONAL,
     Interval,
     Known,
@@ -51,6 +50,9 @@ HALVINGS = 14
 
 WORK = 24
 """So often pairs are asked, one interval after the other, before those that are left are needed."""
+
+LEAST_PAIRS = 1 << 12
+"""Where fewer pairs differ, as much work is done as for so many."""
 
 FEW = 2
 """So many pairs are needed rather than asked again: cells of a pair take less than halving."""
@@ -176,7 +178,7 @@ class _Search:
         needed: set[tuple[int, int]] = set()
         different = self._different(pairs)
         waiting = deque([(whole, different, HALVINGS)])
-        work = WORK * max(len(different), EXACT)
+        work = WORK * max(len(different), LEAST_PAIRS)
         while waiting:
             interval, asked, times = waiting.popleft()
             self.limits.check_time(f"{len(needed)} pairs that lose most")
