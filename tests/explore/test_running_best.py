@@ -23,6 +23,12 @@ KEPT = {
     "greatest": f"{DRAWS} output max(v)",
     "of three": f"{DRAWS} output min(v[3], v[1], v[2])",
     "chosen": f"{DRAWS} output v[argmax(v)]",
+    "not always drawn": f"if q[1] = 0 {{ {DRAWS} }} output argmax(v)",
+    "uniform": "for i in 1..3 { v[i] ~ uniform(q[i]..3) } output argmax(v)",
+    "binomial": "for i in 1..3 { v[i] ~ binomial(2, 1/3) } output argmax(i in 1..3 : q[i] + v[i])",
+    "listed": """for i in 1..3 {
+      v[i] ~ if q[i] = 0 then {0: 1/2, 2: 1/2} else {k: k/6 for k in 1..3}
+    } output argmin(v)""",
     "compared": f"{DRAWS} if max(v) > 1 {{ output argmax(v) }} else {{ output 0 }}",
     "both ways": f"{DRAWS} output (argmax(v), argmin(v))",
     "backwards": "v[3] ~ NOISE(q[3]) v[2] ~ NOISE(q[2]) v[1] ~ NOISE(q[1]) output argmax(v)",
@@ -66,7 +72,6 @@ TOLD_APART = {
       v[2] ~ NOISE(q[2]) v[3] ~ NOISE(q[3]) if q[1] > 0 { output 0 } output argmax(v)""",
     "cells chosen": f"{DRAWS} v[q[1] + 1] ~ NOISE(q[3]) output argmax(v)",
     "inputs": "output argmax(q)",
-    "not always drawn": f"if q[1] = 0 {{ {DRAWS} }} output argmax(v)",
 }
 
 

@@ -20,6 +20,7 @@ from functools import partial
 
 from dpcheck.explore.programs.liveness import Flow, flow_of
 from dpcheck.explore.programs.moved_centers import Names, integer_inputs
+from dpcheck.explore.sampling.values_drawn import values_drawn
 from dpcheck.explore.values.mistakes import spoken
 from dpcheck.model import program
 from dpcheck.model.expressions import (
@@ -28,6 +29,7 @@ from dpcheck.model.expressions import (
     Binder,
     Const,
     Expr,
+    If,
     Operator,
     Var,
     known_cell,
@@ -266,7 +268,7 @@ def _rounds(
             node = mechanism.nodes[k]
             for name in _read_later(node, flow, alone):
                 cells = alone[name]
-                if not _is_number(node):
+                if not _gives_number(node):
                     others.add(cells)
                 begun.setdefault(cells, {})[name] = k
                 if len(begun[cells]) == len(cells.names):
@@ -296,13 +298,41 @@ def _straight_pieces(mechanism: program.Mechanism) -> Iterator[list[int]]:
             yield piece
 
 
-def _is_number(node: program.Node) -> bool:
+def _gives_number(node: program.Node) -> bool:
     """Return whether what a node gives its one target is sure to be a number."""
     match node:
-        case program.Sample(distribution=program.Parametric(policy=policy)):
-            return policy is not None
-        case program.Assign(value=Apply(op="+" | "-")):
+        case program.Sample(distribution=program.Parametric(policy=program.Unbounded())):
             return True
+        case program.Sample(distribution=distribution):
+            values = values_drawn(distribution)
+            return values is not None and _are_numbers(values)
+        case program.Assign(value=value):
+            return _is_number(value)
+    return False
+
+
+def _is_number(value: Expr) -> bool:
+    match value:
+        case Const(value=number):
+            return type(number) is int
+        case Apply(op="+" | "-"):
+            return True
+    return False
+
+
+def _are_numbers(values: Expr) -> bool:
+    """Return whether all elements of a set are sure to be numbers."""
+    match values:
+        case Const(value=SetValue(items=items)):
+            return isinstance(items, range) or all(type(each) is int for each in items)
+        case Apply(op="range"):
+            return True
+        case Apply(op="set", args=each):
+            return all(map(_is_number, each))
+        case Binder(kind="set", name=name, domain=domain, body=body):
+            return _is_number(body) or (body == Var(name, body.span) and _are_numbers(domain))
+        case If(then=then, orelse=orelse):
+            return _are_numbers(then) and _are_numbers(orelse)
     return False
 
 
