@@ -23,6 +23,9 @@ KEPT = {
     "greatest": f"{DRAWS} output max(v)",
     "of three": f"{DRAWS} output min(v[3], v[1], v[2])",
     "chosen": f"{DRAWS} output v[argmax(v)]",
+    "at its place": f"{DRAWS} a := argmax(v) output a output v[a] > 1",
+    "at one of two places": f"""{DRAWS} if q[1] = 0 {{ a := argmax(v) output v[a] > 1 }} else
+      {{ a := argmin(v) output v[a] > 1 }}""",
     "not always drawn": f"if q[1] = 0 {{ {DRAWS} }} output argmax(v)",
     "uniform": "for i in 1..3 { v[i] ~ uniform(q[i]..3) } output argmax(v)",
     "binomial": "for i in 1..3 { v[i] ~ binomial(2, 1/3) } output argmax(i in 1..3 : q[i] + v[i])",
@@ -70,6 +73,8 @@ TOLD_APART = {
       v[2] ~ NOISE(q[2]) v[3] ~ NOISE(1) output argmax(v) n := n + 1 }}""",
     "left in between": """v[1] ~ NOISE(q[1]) if q[2] > 0 { output 0 }
       v[2] ~ NOISE(q[2]) v[3] ~ NOISE(q[3]) if q[1] > 0 { output 0 } output argmax(v)""",
+    "drawn anew before it is read": f"{DRAWS} a := argmax(v) {DRAWS} output v[a] > 1",
+    "at a place given twice": f"{DRAWS} a := argmax(v) if q[2] = 0 {{ a := 2 }} output v[a] > 1",
     "cells chosen": f"{DRAWS} v[q[1] + 1] ~ NOISE(q[3]) output argmax(v)",
     "inputs": "output argmax(q)",
 }

@@ -113,6 +113,11 @@ def _endless(nodes: tuple[program.Node, ...]) -> frozenset[int]:
 
 def readers_of(writer: int, name: str, flow: Flow) -> frozenset[int]:
     """Return the nodes that may read the value that one gives a variable."""
+    return frozenset(k for k in lasting(writer, name, flow) if name in reads(flow.nodes[k]))
+
+
+def lasting(writer: int, name: str, flow: Flow) -> frozenset[int]:
+    """Return the nodes before which a variable may have the value that one gives it."""
     between: set[int] = set()
     waiting = list(program.successors(flow.nodes[writer]))
     while waiting:
@@ -122,7 +127,7 @@ def readers_of(writer: int, name: str, flow: Flow) -> frozenset[int]:
             waiting += (
                 () if name in certain_writes(flow.nodes[k]) else program.successors(flow.nodes[k])
             )
-    return frozenset(k for k in between if name in reads(flow.nodes[k]))
+    return frozenset(between)
 
 
 def draws_of(flow: Flow, tails: Tails, group: int) -> dict[int, program.Sample]:

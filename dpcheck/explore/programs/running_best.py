@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import partial
 
-from dpcheck.explore.programs.liveness import Flow, flow_of
+from dpcheck.explore.programs.liveness import Flow, flow_of, lasting
 from dpcheck.explore.programs.moved_centers import Names, integer_inputs
 from dpcheck.explore.sampling.values_drawn import values_drawn
 from dpcheck.explore.values.mistakes import spoken
@@ -67,6 +67,11 @@ class _Cells(Frozen):
         by = self.added[self.names.index(name)]
         return Apply("+", (cell, Const(by, span) if isinstance(by, int) else Var(by, span)), span)
 
+    def are_in(self, array: ArrayVar) -> bool:
+        """Return whether an array has these cells at their places."""
+        where = dict(enumerate(array.cells, array.lo))
+        return all(where.get(k) == name for k, name in zip(self.places, self.names, strict=True))
+
     def variable(self, kind: str) -> str:
         """Return the variable of what is asked of all, spoken `argmax(v)`."""
         return f"{kind}({self.text}){_OF}{self.names[0]}"
@@ -91,19 +96,20 @@ Asked = list[set[tuple[str, _Cells]]]
 def with_running_best(mechanism: program.Mechanism) -> program.Mechanism:
     """Return the mechanism where what is asked of many cells is known before that."""
     given = integer_inputs(mechanism)
-    asked = [{*_questions(node, given)} for node in mechanism.nodes]
+    indexed = _with_places_known(mechanism)
+    asked = [{*_questions(node, given)} for node in indexed.nodes]
     kinds: dict[_Cells, set[str]] = {}
     for each in asked:
         for kind, cells in each:
             kinds.setdefault(cells, set()).add(kind)
-    alone = _read_alone(mechanism, kinds, given) if kinds else {}
+    alone = _read_alone(indexed, kinds, given) if kinds else {}
     rounds = {
         cells: found
-        for cells, found in (_rounds(mechanism, asked, alone) if alone else {}).items()
+        for cells, found in (_rounds(indexed, asked, alone) if alone else {}).items()
         if kinds[cells].isdisjoint(("argmax", "argmin"))
         or all((*each,) in (cells.names, cells.names[::-1]) for each in found)
     }
-    return _with_answers(mechanism, asked, kinds, rounds, given) if rounds else mechanism
+    return _with_answers(indexed, asked, kinds, rounds, given) if rounds else mechanism
 
 
 def _read_alone(
@@ -125,6 +131,41 @@ def _read_alone(
     }
 
 
+def _with_places_known(mechanism: program.Mechanism) -> program.Mechanism:
+    """Return the mechanism where `v[a]` is `v[argmax(v)]` if that is what a was given.
+
+    So it is if no other value of a may be read there, and no cell is written in between.
+    """
+    nodes = list(mechanism.nodes)
+    places = {
+        k: (node, found[1])
+        for k, node in enumerate(nodes)
+        if isinstance(node, program.Assign)
+        and (found := _question(node.value, frozenset())) is not None
+    }
+    flow = flow_of(mechanism, frozenset()) if places else None
+    for k, (node, cells) in places.items():
+        assert flow is not None, "there are places"
+        after = lasting(k, node.target, flow)
+        written = {name for j in after for name in program.written(nodes[j])}
+        others = (j for j, each in enumerate(nodes) if node.target in program.written(each))
+        if written.isdisjoint(cells.names) and not any(
+            after & lasting(j, node.target, flow) for j in others if j != k
+        ):
+            for j in after:
+                nodes[j] = replaced(nodes[j], partial(_cell_at, node, cells))
+    return replace(mechanism, nodes=tuple(nodes)) if places else mechanism
+
+
+def _cell_at(place: program.Assign, cells: _Cells, part: object) -> Expr | None:
+    """Return the best of cells where an array that has them is read at the place of that."""
+    match part:
+        case Apply(op="index", args=(ArrayVar() as array, Var(name=name))):
+            if name == place.target and cells.are_in(array):
+                return replace(part, args=(array, place.value))
+    return None
+
+
 def _questions(node: program.Node, given: Names) -> Iterator[tuple[str, _Cells]]:
     """Yield what a node asks, and of which cells."""
     for part in descendants(node):
@@ -139,9 +180,9 @@ def _question(part: object, given: Names) -> tuple[str, _Cells] | None:
     given: the variables that may be added to cells.
     """
     match part:
-        case Apply(op="index", args=(ArrayVar(cells=among), index)):  # v[argmax(v)] is max(v)
+        case Apply(op="index", args=(ArrayVar() as array, index)):  # v[argmax(v)] is max(v)
             match _question(index, given):
-                case ("argmax" | "argmin") as kind, cells if {*cells.names} <= {*among}:
+                case ("argmax" | "argmin") as kind, cells if cells.are_in(array):
                     return None if cells.added else (_KEPT[kind], cells)
         case Apply(op=kind, args=(ArrayVar(name=name, lo=lo, cells=cells),)):
             if kind in _KEPT:
