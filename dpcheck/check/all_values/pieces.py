@@ -15,6 +15,7 @@ from dpcheck.exact.roots import (
     Root,
     between,
     distinct_roots,
+    everywhere,
     joined,
     roots_between,
     samples,
@@ -37,7 +38,7 @@ def envelope(
     of the first.
     """
     search = _Search(growth, line, limits)
-    kept = search.needed(list(functions))
+    kept = search.needed(functions)
     ends = search.crossings(kept)
     best = [search.best(kept, x) for x in samples(ends, line.low, line.high)]
     starts = [k for k in range(len(best)) if k == 0 or best[k] is not best[k - 1]]
@@ -56,21 +57,23 @@ class _Search:
     line: Line
     limits: Limits
 
-    def needed(self, live: list[Function]) -> list[Function]:
+    def needed(self, functions: Sequence[Function]) -> list[Function]:
         """Return some of the functions that are the largest of all at every value."""
         kept: list[Function] = []
         x = between(self.line.low, self.line.high)
+        live = [(each, everywhere(True, self.line.low, self.line.high)) for each in functions]
         while live:
             self.limits.check_time(f"{len(kept)} pieces found, {len(live)} functions left")
-            best = self.best(live, x)
+            best = self.best([each for each, _ in live], x)
             kept.append(best)
-            live = [each for each in live if not self._where_above(each, best).is_empty]
-            while live:
-                region = joined(and_, [self._where_above(live[0], each) for each in kept])
-                if not region.is_empty:
-                    x = _somewhere(region)
-                    break
-                live.pop(0)
+            regions = [joined(and_, [left, self._where_above(each, best)]) for each, left in live]
+            live = [
+                (each, left)
+                for (each, _), left in zip(live, regions, strict=True)
+                if not left.is_empty
+            ]
+            if live:
+                x = _somewhere(live[0][1])
         return kept
 
     def crossings(self, kept: Sequence[Function]) -> list[Root]:
