@@ -445,7 +445,7 @@ class Writer:
         return pick((found, found, f"!{found}"))
 
 
-@pytest.mark.parametrize("seed", [n for n in range(16, 72) if n not in (55, 63)])  # 36 and 16 s
+@pytest.mark.parametrize("seed", [n for n in range(16, 72) if n not in (19, 55, 63)])  # 7, 36, 16 s
 def test_random_formulas_lie_within_bounds(seed):
     text = Writer(seed).program()
     report = check_text(text.replace("POLICY", "unbounded"))

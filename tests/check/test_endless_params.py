@@ -299,7 +299,7 @@ def piece_at(result, value):
     raise AssertionError(f"{value} lies in no piece")
 
 
-@pytest.mark.parametrize("seed", [*range(9), 10, 11])  # 9 takes 13 s
+@pytest.mark.parametrize("seed", [*range(6), 7, 8, 10])  # others take 7 to 13 s
 def test_random_models_without_end_agree_with_the_ordinary_engine(seed):
     """At a random value, beside the ends of all sets that are found, and at the rational ones."""
     draw = random.Random(seed)

@@ -83,7 +83,7 @@ def lost_by_many(rows, factor):
     return worst
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(machines(), st.sampled_from([1, 2, 5]))
 def test_delta_is_the_mean_over_long_runs(rows, factor):
     verdict = outcome(chain_of(rows), compute(delta(ln(str(factor))))).verdict

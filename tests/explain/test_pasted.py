@@ -37,7 +37,7 @@ CHOSEN = ALONE if os.environ.get("DPCHECK_ALL_MODELS") else seeded(len(ALONE)).s
 def checked(text, folder, definitions=()):
     """Return the answers of a model's claims, with short explanations."""
     (folder / "model.dpm").write_text(text, "utf-8")
-    options = Options(definitions, n_explained=0, limits=RunLimits(100_000, 5))
+    options = Options(definitions, n_explained=0, limits=RunLimits(100_000, 2))
     events = check_paths([str(folder / "model.dpm")], options)
     return [event for event in events if isinstance(event, Answer)]
 
