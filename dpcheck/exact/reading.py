@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from typing import Any
 
 from flint import arb, ctx, fmpq, fmpz
@@ -18,14 +19,15 @@ from dpcheck.exact.budget import Budget, compare_epsilon
 LAST_BITS = 1 << 14
 """Different values that people meet part within some hundred bits."""
 
-_TOKEN = re.compile(r"\s*(\d+|[a-z]+|[-+*/^()])")
+_TOKEN = re.compile(r"\s*(\d+(?:\.\d+)?(?:e[-+]?\d{1,4})?|[a-z]+|[-+*/^()])")
 
 
 def compare_texts(left: str, right: str) -> int:
     """Return -1, 0 or 1 as the left value is less than, equal to or greater than the right one.
 
-    The values are texts as `exact_text` writes them, or `inf`; `ln 3` may stand for `ln(3)`.
-    Raises `ValueError` where they cannot be told apart, and for any other text.
+    The values are texts as `exact_text` writes them, or `inf`; `ln 3` may stand for `ln(3)`, and
+    `0.25` or `1e-6` for a fraction. Raises `ValueError` where they cannot be told apart, and for
+    any other text.
 
     >>> compare_texts("ln(3)", "1/2 + 1/2"), compare_texts("1/2 * ln 9", "ln(3)")
     (1, 0)
@@ -79,7 +81,9 @@ def as_budget(text: str) -> Budget | None:
 
 
 def _number(digits: str) -> fmpq:
-    return fmpq(fmpz(digits))
+    if digits.isdigit():  # of any length
+        return fmpq(fmpz(digits))
+    return fmpq(*Fraction(digits).as_integer_ratio())
 
 
 def _rational_power(exponent: Budget | fmpq) -> fmpq:
@@ -97,7 +101,7 @@ def ball_of_text(text: str, bits: int) -> arb:
     before = ctx.prec
     ctx.prec = bits
     try:
-        value: arb = _read(text, lambda digits: arb(fmpz(digits)), arb.log, arb.exp)
+        value: arb = _read(text, lambda digits: arb(_number(digits)), arb.log, arb.exp)
         return value
     finally:
         ctx.prec = before
@@ -165,7 +169,7 @@ class _Reader:
 
     def _atom(self) -> Any:  # noqa: ANN401
         token = self._taken()
-        if token.isdigit():
+        if token[0].isdigit():
             return self._number(token)
         if token in self._functions:
             return self._functions[token](self._atom())

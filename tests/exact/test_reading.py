@@ -38,7 +38,33 @@ def test_close_values_are_told_apart_and_equal_ones_in_other_words_are_not():
 
 
 @pytest.mark.parametrize(
-    "text", ["", "ln", "ln(", "1 +", "x", "ln(3))", "2 2", "1..2", "__import__(1)"]
+    ("text", "same"),
+    [("0.1", "1/10"), ("1e-6", "1/1000000"), ("2.5e1*ln 1.5", "25*ln(3/2)")],
+)
+def test_decimals_are_fractions(text, same):
+    """A float is the number it stores, but a text is what it says."""
+    assert compare_texts(text, same) == 0
+    assert compare_texts(f"exp(1)*({text})", f"exp(1)*({same}) - 1/{10**30}") == 1
+    assert compare_texts(f"exp(1)*({text})", f"exp(1)*({same}) + 1/{10**30}") == -1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "ln",
+        "ln(",
+        "1 +",
+        "x",
+        "ln(3))",
+        "2 2",
+        "1..2",
+        "1.",
+        ".5",
+        "1e",
+        "1e99999",
+        "__import__(1)",
+    ],
 )
 def test_other_texts_are_refused(text):
     with pytest.raises(ValueError, match=r".+"):
