@@ -9,15 +9,23 @@ from __future__ import annotations
 
 from math import comb
 
+from flint import ctx
+
 from dpcheck.check.quantities.pair_losses import block_losses
 from dpcheck.check.values.amounts import number_amount
 from dpcheck.exact import add, compare, divide, number
+from dpcheck.exact.number import ball
 from dpcheck.explain.explanation import Attacker
 from dpcheck.explain.pairs import ShownPair
 from dpcheck.explain.subject import Subject
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.privacy.composition import composed
-from dpcheck.privacy.losses import LossDistribution, runs_to_reach, total_variation
+from dpcheck.privacy.losses import (
+    LossDistribution,
+    runs_to_reach,
+    total_variation,
+    total_variation_of_runs,
+)
 
 _WANTED = number(98, 100)
 """The total variation at which a guess is right with 99 %."""
@@ -28,6 +36,8 @@ _MAX_LOSSES = 2000
 """Bounds the losses whose mean is summed."""
 _MAX_COMPOSED = 3000
 """So many losses of all runs are composed in a few milliseconds; a dozen times, to count runs."""
+_BITS = 160
+"""Of the difference between a total variation and the one that is wanted."""
 
 
 def attacker(shown: ShownPair, subject: Subject) -> Attacker:
@@ -58,8 +68,17 @@ def _n_runs(losses: LossDistribution, limits: Limits) -> tuple[int, int] | None:
         while fewest < most:
             limits.check_time("runs counted")
             middle = (fewest + most) // 2
-            is_enough = compare(total_variation(composed([(losses, middle)], limits)), _WANTED) >= 0
+            is_enough = _are_enough(middle, losses, limits)
             fewest, most = (fewest, middle) if is_enough else (middle + 1, most)
     except LimitReached:
         pass
     return fewest, most
+
+
+def _are_enough(n: int, losses: LossDistribution, limits: Limits) -> bool:
+    """Return whether so many runs give the input away; only a tie takes exact numbers."""
+    with ctx.workprec(_BITS):
+        excess = total_variation_of_runs(losses, n) - ball(_WANTED, _BITS)
+    if excess > 0 or excess < 0:
+        return bool(excess > 0)
+    return compare(total_variation(composed([(losses, n)], limits)), _WANTED) >= 0

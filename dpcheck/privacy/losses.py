@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property, reduce
 from itertools import accumulate
+from math import comb
+from operator import mul
 
 from flint import arb, ctx, fmpq
 
@@ -166,6 +168,32 @@ def both_directions(losses: LossDistribution) -> Iterator[tuple[LossDistribution
 def total_variation(losses: LossDistribution) -> Number:
     """Return max over S of |P(S) - Q(S)|, which is the same in both directions."""
     return losses.delta(1)
+
+
+def total_variation_of_runs(losses: LossDistribution, n: int) -> arb:
+    """Return an enclosure of the total variation of the n-fold product.
+
+    It sums C(n + k - 1, k) terms, of k losses: how often each one comes.
+    """
+    with ctx.workprec(_BITS):
+        never = ball(subtract(1, losses.p_only), _BITS) ** n
+        terms = [(n, arb(1), arb(1))]  # runs that are left, and both probabilities so far
+        for k, loss in enumerate(losses.losses, 1):
+            powers = [_powers(side, n) for side in (loss.p, loss.q)]
+            is_last = k == len(losses.losses)
+            terms = [
+                (left - times, p * ways * powers[0][times], q * ways * powers[1][times])
+                for left, p, q in terms
+                for times in (range(left, left + 1) if is_last else range(left + 1))
+                for ways in (comb(left, times),)
+            ]
+        excesses = (p - q for left, p, q in terms if left == 0)
+        return 1 - never + sum(((each + abs(each)) / 2 for each in excesses), arb(0))
+
+
+def _powers(base: Number, most: int) -> list[arb]:
+    """Return enclosures of the powers of a number from 0 to `most`."""
+    return list(accumulate([ball(base, _BITS)] * most, mul, initial=arb(1)))
 
 
 def runs_to_reach(goal: Number, losses: LossDistribution) -> tuple[int, int] | None:

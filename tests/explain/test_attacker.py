@@ -7,10 +7,17 @@ from itertools import count
 import pytest
 from flint import fmpq
 
+from dpcheck.exact import add, divide, exponential, multiply, subtract
+from dpcheck.exact.number import ball
 from dpcheck.explain.attacker import _n_runs
 from dpcheck.limits import Limits
 from dpcheck.privacy.composition import composed
-from dpcheck.privacy.losses import LossDistribution, runs_to_reach, total_variation
+from dpcheck.privacy.losses import (
+    LossDistribution,
+    runs_to_reach,
+    total_variation,
+    total_variation_of_runs,
+)
 from tests.explain.explaining import seeded
 
 
@@ -37,3 +44,22 @@ def test_the_least_number_of_runs_is_found_and_lies_between_its_bounds(seed):
     found = _n_runs(losses, limits)
     assert found[0] <= n <= found[1]
     assert found in ((n, n), (fewest, most))
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_enclosures_have_the_total_variation_of_runs(n):
+    """Of weights with e in them, and with outputs that one side alone shows."""
+    less = exponential(fmpq(-1, 2))
+    weights = [(1, less), (less, 1), (1, 1)]
+    for end in (0, fmpq(1, 3)):
+        share = divide(subtract(1, end), add(2, less))
+        laws = [(multiply(p, share), multiply(q, share)) for p, q in weights]
+        losses = LossDistribution.of([*laws, (end, 0), (0, end)])
+        found = total_variation_of_runs(losses, n)
+        assert found.contains(ball(total_variation(composed([(losses, n)])), 500))
+        assert found.rad() < 1e-40
+
+
+def test_a_tie_is_enough():
+    losses = LossDistribution.of([(fmpq(99, 100), fmpq(1, 100)), (fmpq(1, 100), fmpq(99, 100))])
+    assert _n_runs(losses, Limits()) == (1, 1)
