@@ -61,10 +61,13 @@ TOLD_APART = {
     "added what is drawn": f"b ~ bernoulli(1/2) a := if b then 1 else 0 {DRAWS} "
     "output argmax(i in 1..3 : v[i] + (if i = 2 then a else 0))",
     "added what changes": f"a := q[1] {DRAWS} a := q[2] output argmax(i in 1..3 : v[i] + a)",
+    "some of a range": f"{DRAWS} output argmax(i in 1..3 where i != 2 : v[i])",
     "out of order": "v[2] ~ NOISE(1) v[1] ~ NOISE(1) v[3] ~ NOISE(q[3]) output argmax(v)",
     "asked in between": """v[1] ~ NOISE(q[1]) v[2] ~ NOISE(q[2]) v[3] ~ NOISE(q[3]) output argmax(v)
       v[1] ~ NOISE(q[2]) v[2] ~ NOISE(q[3]) output argmax(v) v[3] ~ NOISE(1) output argmax(v)""",
     "drawn anew in part": f"{DRAWS} v[2] ~ NOISE(q[3]) output argmax(v)",
+    "drawn anew in part on some ways": f"{DRAWS} output argmax(v) "
+    "if q[1] = 0 { v[2] ~ NOISE(q[3]) } output argmax(v)",
     "drawn on some ways": "for i in 1..3 { if q[i] > 0 { v[i] ~ NOISE(q[i]) } } output argmax(v)",
     "drawn in part by a loop": """v[1] ~ NOISE(q[1]) v[2] ~ NOISE(q[2]) v[3] ~ NOISE(1) var n := 0
       while n < 2 { v[1] ~ NOISE(q[3]) output argmax(v) n := n + 1 }""",
