@@ -97,3 +97,18 @@ def test_losses_are_those_of_exact_numbers(root, interval, monkeypatch):
         rows = Rows.of(polynomials, draw.choice([5, 12, 28]))
         found = not_below(known, root, rows, codes, Interval(*ends)).tolist()
         assert found == pairs_above(known, root, polynomials, codes, Interval(*ends))
+
+
+def test_long_factors_are_rounded_to_what_is_above():
+    """A pair that loses more by the last digit of a long number is not shown to lose less."""
+    draw = random.Random(5)
+    for _ in range(25):
+        polynomials = [fmpz_poly([draw.randrange(1, 99) for _ in range(3)]) for _ in range(12)]
+        f, g = (fmpz_poly([draw.getrandbits(90)]) for _ in range(2))
+        codes = np.array([[draw.choices(range(12), k=2) for _ in range(4)] for _ in range(9)])
+        losing = [(g * polynomials[i], f * polynomials[j]) for i, j in codes[:, 0].tolist()]
+        above, below = (sum((side[k] for side in losing), 0 * f) for k in (0, 1))
+        known, interval = Known(f, g, above - 1, below), Interval(fmpq(1), None)
+        found = not_below(known, RATIONAL, Rows.of(polynomials, 28), codes, interval).tolist()
+        assert found == pairs_above(known, RATIONAL, polynomials, codes, interval)
+        assert 0 in found
