@@ -71,6 +71,12 @@ def test_long_rows_are_shortened_where_much_is_common_to_a_row(lists, common, ha
         assert after.tolist() == codes.tolist()
 
 
+def test_numbers_that_are_let_go_are_not_taken_for_others():
+    """What is remembered is known by addresses, which other numbers would be given."""
+    common = rows_module._remembered(gcd)
+    assert [common(k * 3**50, k * 5**40) for k in range(2, 200)] == [*range(2, 200)]
+
+
 def test_laws_given_what_was_seen_do_not_multiply_up():
     """P(s, t) = c Z(t) / Z(s): what leads to an end is a count of ways over Z of the start."""
     n_levels = 40
