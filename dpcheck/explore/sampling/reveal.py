@@ -18,7 +18,7 @@ from dpcheck.chain.chain import IntArray
 from dpcheck.chain.sets import distinct_rows
 from dpcheck.diagnostics.structure import ShownStillInUse
 from dpcheck.exact import Number, as_fraction_parts, subtract
-from dpcheck.explore.sampling.closed_forms import fits_in_memory, too_many_digits
+from dpcheck.explore.sampling.closed_forms import MAX_SUPPORT, fits_in_memory, too_many_digits
 from dpcheck.explore.sampling.distributions import Supports, move_of, whole_weights
 from dpcheck.explore.tails.laws import Levels, cell_chance, chance, shown_kinds
 from dpcheck.explore.tails.tails import TAIL_STATE, Tails, Window, WindowTooSmall
@@ -29,7 +29,7 @@ from dpcheck.explore.values.weights import are_positive, is_zero, told_apart
 from dpcheck.model.evaluation import Fault
 from dpcheck.model.expressions import Const, Expr, If, Var, reads
 from dpcheck.model.program import Parametric
-from dpcheck.model.values import Beyond, Value
+from dpcheck.model.values import Beyond, Value, value_text
 
 AS_LONG = 1 << 12
 """So many numbers as long as those of a cell fit in memory: of 2 * 10^6 bits, some 3 s of work."""
@@ -178,12 +178,23 @@ def resolving(
         }
         key = (state, high - low, *(each for start in sorted(starts) for each in start))
         if key not in known:
+            _check_ways(high - low if starts and state else 0, tails.window)
             ways = tails.states.resolving(state, high - low, sorted(starts))
             drawn, chances = zip(*ways, strict=True)
             weights = whole_weights(list(drawn), chances, distribution.span, supports.table)
             known[key] = supports.add(weights)
         found.append(known[key])
     return np.array(found, np.int64)[of_row]
+
+
+def _check_ways(reach: int, window: Window) -> None:
+    """Raise `LimitReached` where gaps up to a reach are more values than a distribution may have.
+
+    Each length is a way of its own (`explore.tails.laws.resolved`).
+    """
+    if reach > MAX_SUPPORT:
+        told = f"one is moved by {value_text(reach)}, more than {MAX_SUPPORT:,}"
+        raise window.too_far(told, "smaller numbers in sums")
 
 
 def _added(added: Sequence[Expr], frame: Frame, table: ValueTable) -> tuple[int, int]:
