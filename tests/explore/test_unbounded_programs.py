@@ -183,3 +183,17 @@ def test_cells_that_are_asked_one_by_one_are_not_compared(asked, as_loop, n_grou
     assert (len(wide.groups), mistakes) == (n_groups, [])
     rows = at_once.target("m").output_distributions()
     assert rows == loop.target("m").output_distributions()
+
+
+@pytest.mark.parametrize("asked", ["exists(i in 2..3 : v[i] > 1)", "count(i in 1..1 : v[i] > 1)"])
+def test_cells_that_are_not_asked_are_remembered_as_those_that_are(asked):
+    """A question of some cells reads an array, all of whose cells live on until then."""
+    text = """mechanism m {
+      input q[1..3] in 0..1  adjacent hamming(q, q') <= 1
+      var v[1..3] := 0  for i in 1..3 { v[i] ~ geometric(q[i], 1/8) NOISE }
+      output v[2] > 0  output SHOWN }""".replace("SHOWN", asked)
+    rows = [
+        dpcheck.loads(text.replace("NOISE", noise)).target("m").output_distributions()
+        for noise in ("unbounded", "clamped -1..3")
+    ]
+    assert rows[0] == rows[1]

@@ -512,6 +512,7 @@ class _Uses:
             self._context.pop()
         bodies = self._one_by_one(expr)
         names = self._asked(bodies) if bodies else self._inside(elements, expr.body)
+        self._variables(reads(expr.body))  # a cell that is not asked lives until then, too
         if names and expr.kind not in ("max", "min", "argmax", "argmin"):
             self._refuse(f"`{expr.kind}`", names, expr.body.span)
         self.joined.append(names)
