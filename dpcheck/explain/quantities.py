@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from dpcheck.chain.chain import Chain, IntArray
+from dpcheck.chain.graph import graph_of, reachable
 from dpcheck.chain.sets import distinct
 from dpcheck.check.evidence.blocks import Block
 from dpcheck.check.evidence.sequences import sequence_table
@@ -400,6 +401,8 @@ def carrying_outputs(subject: Subject, end: EndValue, found: Outside) -> Explana
     analyst chooses, and where no run ends.
     """
     sign, chain = 1 if found.side == "inside" else -1, subject.chain
+    ends = np.array([s for s in (chain.stopped, chain.diverged) if s is not None], np.int64)
+    may_end = reachable(graph_of(chain).backward, ends, np.ones(chain.n_states, np.bool_))
 
     def mean_of(state: int, walk: Walk) -> Number:
         known = end.value(state, walk.n_outputs, dict(walk.known), walk.n_outputs)
@@ -415,6 +418,8 @@ def carrying_outputs(subject: Subject, end: EndValue, found: Outside) -> Explana
         return multiply(sign, subtract(value, found.bound))
 
     def is_far(walk: Walk) -> bool | None:
+        if not may_end[[*walk.states]].any():
+            return False  # no run that goes on for ever is listed
         has_kinds = any(chain.shows_several(int(chain.observation[s])) for _, s in walk.known)
         return has_kinds or compare(beyond(value(walk)), 0) > 0 if walk.is_over else None
 
