@@ -169,6 +169,17 @@ def test_a_value_is_told_by_bounds_where_longer_windows_take_long(monkeypatch):
     assert 0 <= low < 1 < 2.77 < high < 2.79
 
 
+@pytest.mark.parametrize("near", [1e-2, 1e-4])
+def test_no_more_digits_are_looked_for_than_are_read(near, monkeypatch):
+    """The next window comes nearer by a digit or so: the last one before that was not near."""
+    monkeypatch.setattr("dpcheck.pipeline.claims.everywhere.NEAR", near)
+    one_count = STOPS.replace("q[1..]", "q").replace("q[round]", "q")
+    one_count = one_count.replace("linf(q, q')", "abs(q - q')")
+    (found,) = check_text(f"{one_count}compute m: epsilon")["results"]
+    low, high = map(float, found["value"]["enclosure"])
+    assert near / 100 < 1 - low / high < near
+
+
 def test_a_comparison_without_an_answer_is_shown():
     target = mechanism(KEEPS)
     found = obstacle_of(aligned(arena(target, differences(target), Limits()), Limits()))

@@ -78,6 +78,9 @@ SOON_SECONDS = 5.0
 NEARER_SECONDS = 20.0
 """After so long bounds of a value are told; a round more halves what is left in twice the time."""
 
+NEAR = 1e-10
+"""Bounds of a value that differ by less of it are told: people read fewer digits."""
+
 
 Result = TypeVar("Result")
 
@@ -382,6 +385,8 @@ class _Search:
             if order(self.low, high) == 0:
                 value = Value(epsilon_amount(self.low), self.low)
                 return self.proved(value, *(seen.outcome.beside if high is None else ()))
+            if self.low is not None and high is not None and _are_near(self.low, high):
+                break
         assert self.low is not None, "else it was met"
         value = Value(epsilon_between(self.low, high), enclosed_between(self.low, high))
         return self.proved(value, self.below)
@@ -572,6 +577,12 @@ def _piece_below(piece: Piece, most: Budget | None, for_all: claims.ForAll) -> P
     if root == 1 and piece.exact == line.logarithm_text(*line.polynomials(growth)):
         return piece
     return replace(piece, most=amount_of(most).exact)
+
+
+def _are_near(low: Epsilon, high: Epsilon) -> bool:
+    """Return whether more windows would add digits only that nobody reads."""
+    below, above = float(epsilon_amount(low)), float(epsilon_amount(high))
+    return above - below < NEAR * above
 
 
 def _with_comparison(claim: claims.Claim, comparison: Comparison) -> claims.Claim:
