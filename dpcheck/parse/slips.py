@@ -792,6 +792,8 @@ _PLAIN = r"((?:[^():\n]|\([^():\n]*\))+)"
 _TYPE = f"(?:{'|'.join(sorted(TYPES))})"
 _DRAWN = f"(?:{'|'.join(sorted(DRAWN))})"
 _CLAIM = f"(?:{'|'.join(sorted(CLAIM_WORDS))})"
+_OF_ONE = "argmax|argmin|max|min|sum|count|len|abs|floor|ceil|exp"
+_WORD = f"(?:{'|'.join(WORDS)})"
 _QUANTITY = f"({'|'.join(sorted(QUANTITIES))})"
 _PROBABILITY = (
     (r"P(?:max|min|rob|r)(?= *[<>=])", "P"),
@@ -811,7 +813,7 @@ _CHOICES = (
         r"\1 if \3 then \2 else \4",
     ),
 )
-_STATEMENT = r"((?:output|stop|run|return|print|break|\w+ *(?::=|~))[^\n;{}]*?)"
+_STATEMENT = r"((?:output|stop|run|return|print|break|\w+(?:\[\w+\])? *(?::=|~))[^\n;{}]*?)"
 _CONDITION = r"((?:(?! then |:)[^\n;{}])+?)"
 _STATES = tuple(
     (
@@ -849,6 +851,7 @@ _TWO_INTERVALS = rf"{_ONE_INTERVAL} *(?:and|or|&|\||,|∪) *{_ONE_INTERVAL}"
 _ONE_VALUE = r"\{ *([^:,{}\n]+?) *\}"
 _END_VALUE = r"(\d+(?:/\d+|\.\d+)?)"
 _LINE_END = r"(?= *(?:[\n;#]|$))"
+_LOOP_BEHIND = ((rf"{_STATEMENT} +for +(\w+ +in +[^\n;{{}}]+?){_END}", r"for \2 { \1 }"),)
 _LOOP = r"for *\((?:int +)?(\w+) *:?= *([^;\n]+?) *; *\1 *"
 PATTERNS = {
     "NAME": (
@@ -862,6 +865,8 @@ PATTERNS = {
         (rf"{_TYPE} +([^\W\d]\w*)", r"\1"),
         (rf"(?<!state )(\w+) *: *{_TYPE}\b", r"\1"),
         *((rf"(?<=\) ){word}\b(?= *[-\w(\[])", meant) for word, meant in POLICY_WORDS.items()),
+        (r"(?<=\) )(?:un(?:clamped|truncated|limited)|infinite)\b", "unbounded"),
+        (rf"({_OF_ONE}) +(?!{_WORD}\b)(\w+(?:\[\w+\])?)(?![\w\[(]| *(?:\(|:=|~))", r"\1(\2)"),
         (rf"{_QUANTITY} *\{{{_INNER}\}}", r"\1(\2)"),
         (rf"D_ *\{{{_INNER}\}} *[\[(]{_INNER}[\])]", r"D{\1} [\2]"),
         *_PROBABILITY,
@@ -888,6 +893,8 @@ PATTERNS = {
         (rf"param +{_END_VALUE} *< *(\w+) *<= *{_END_VALUE}", r"param \2 in (\1, \3]"),
         (rf"param +{_END_VALUE} *<= *(\w+) *<= *{_END_VALUE}", r"param \2 in [\1, \3]"),
         (rf"param +(\w+) +in +{_END_VALUE}\.\.{_END_VALUE}", r"param \1 in [\2, \3]"),
+        (rf"param +(e(?:ps\w*)?){_LINE_END}", r"param \1 > 0"),
+        (rf"param +(\w+){_LINE_END}", r"param \1 in (0, 1)"),
     ),
     "CONST": ((r"const +(\w+) +(\d\S*)", r"const \1 = \2"),),
     "NUMBER": (
@@ -914,6 +921,7 @@ PATTERNS = {
             (r"(\w+ [^:\n]+) (at [^:\n]+?) +(for \w+ in [(\[][^:\n]+?) *:", r"\1 \3 \2:"),
             (rf"{_QUESTION} +{_PART} +{_INTERVAL}{_LINE_END}", r"\1 for \3 in \4: \2"),
             (rf"{_QUESTION} +{_PART} +{_ONE_VALUE}{_LINE_END}", r"\1 for \3 in [\4, \4]: \2"),
+            (rf"{_QUESTION} +(for +\w+ +in +[^\n;#{{}}]+?){_LINE_END}", r"\3 { \1: \2 }"),
             (rf"{_QUESTION} +(at [\w(!][^:;#\n]*?){_LINE_END}", r"\1 \3: \2"),
             (rf"(\w+ [^:\n]+?) +{_PART} +{_ONE_VALUE}(?=[^:\n]*:)", r"\1 for \2 in [\3, \3]"),
             (
@@ -934,7 +942,9 @@ PATTERNS_OF_STATEMENTS = {
         (rf"(\w+) *<- *(?:\$ *(?=\w)|(?={_DRAWN}\b))(\w+)", r"\1 ~ \2"),
         (r"(\w+) *<- *(\S+)", r"\1 := \2"),
         (r"(\w+) *(?:<~|~~|:~) *(\S+)", r"\1 ~ \2"),
+        *_LOOP_BEHIND,
     ),
+    "OUTPUT": _LOOP_BEHIND,
     "ELSE": ((rf"else +{_STATEMENT} *{_END}", r"else { \1 }"),),
     "IF": (
         (rf"if +{_CONDITION} +then *\{{", r"if \1 {"),
