@@ -106,8 +106,10 @@ def _columns(sequences: Sequence[Shown], *, has_one_output: bool) -> dict[str, l
     columns: dict[str, list[Value | None]] = {}
     for row, each in enumerate(sequences):
         for place, value in enumerate(each.values):
-            output = "the output" if has_one_output else f"the {_ordinal(place)} output"
-            for name, part in _parts(output, value):
+            which = "the" if has_one_output else f"the {_ordinal(place)}"
+            for index, part in _parts(value):
+                is_plain = has_one_output and index  # `output[1]`, as in claims
+                name = f"output{index}" if is_plain else f"{which} output{index}"
                 columns.setdefault(name, [None] * len(sequences))[row] = part
     return columns
 
@@ -121,17 +123,17 @@ def _ordinal(place: int) -> str:
     return f"{number}{'th' if is_teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
-def _parts(name: str, value: Value) -> Iterator[tuple[str, Value]]:
-    """Yield an output itself, or its components."""
+def _parts(value: Value) -> Iterator[tuple[str, Value]]:
+    """Yield an output itself, or its components, each with its index in brackets."""
     match value:
         case tuple():
             for i, part in enumerate(value, 1):
-                yield f"{name}[{i}]", part
+                yield f"[{i}]", part
         case ArrayValue(lo=lo, items=items):
             for i, part in enumerate(items, lo):
-                yield f"{name}[{i}]", part
+                yield f"[{i}]", part
         case _:
-            yield name, value
+            yield "", value
 
 
 def _number(value: Value | None) -> Number | None:
@@ -281,5 +283,4 @@ def _part_atoms(columns: dict[str, list[Value | None]], *, are_alike: bool) -> I
             if a is not None and b is not None
         ]
         for word, wanted in _ORDERS[: 4 if are_alike else 2]:
-            text = f"{one} {word} {other.removeprefix('the ')}"
-            yield _atom(text, 1.5, (each in wanted for each in signs))
+            yield _atom(f"{one} {word} {other}", 1.5, (each in wanted for each in signs))

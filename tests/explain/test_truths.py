@@ -649,7 +649,7 @@ def test_nobody_adds_a_name_to_a_number(tmp_path):
     check same: dp(ln 2, 1/2)"""
     one, *others = explained(text, tmp_path)
     assert "sum" not in one.rule.text
-    rules = ["the output[1] = output[2]", "the output[1] != output[2]"]
+    rules = ["output[1] = output[2]", "output[1] != output[2]"]
     assert [other.rule.text for other in others] == rules
 
 
