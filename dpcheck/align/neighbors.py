@@ -6,6 +6,7 @@ is the same everywhere on the integers.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from dpcheck.diagnostics import align
@@ -145,7 +146,7 @@ def _distance(part: Expr, private: dict[str, Input]) -> tuple[str, Iterable[str]
             return _of_arrays(word, (one, other), most, private)
         case Apply(op="abs", args=(difference,)):
             cell = _difference(difference, private)
-            if cell is None or private[cell[0]].is_stream:
+            if cell is None or cell[2] != 0 or private[cell[0]].is_stream:
                 return None  # `q[1]` of a stream is one round, not all
             return "linf", (cell[0],), most
         case _:
@@ -153,14 +154,17 @@ def _distance(part: Expr, private: dict[str, Input]) -> tuple[str, Iterable[str]
 
 
 def _compared(part: Expr) -> tuple[str, Expr, int | Rational]:
-    """Return (op, x, c) for a comparison of x with a number, on whichever side; else op is ""."""
+    """Return (op, x, c) for a comparison of x with a number, on whichever side; else op is "".
+
+    Of two others it is one of their difference with 0.
+    """
     match part:
-        case Apply(op="=", args=(Var() as one, Var() as other)):
-            return "=", Apply("-", (one, other), part.span), 0
         case Apply(op=op, args=(whole, Const(value=int() | Rational() as bound))):
             return op if op in OPPOSITE else "", whole, bound
         case Apply(op=op, args=(Const(value=int() | Rational() as bound), whole)):
             return OPPOSITE.get(op, ""), whole, bound
+        case Apply(op=op, args=(_, _) as args) if op in OPPOSITE:
+            return op, Apply("-", args, part.span), 0
         case _:
             return "", part, 0
 
@@ -182,7 +186,8 @@ def _of_cell(part: Expr, private: dict[str, Input]) -> tuple[str, Ends]:
     found = _difference(whole, private)
     if found is None or not op:
         raise outside
-    cell, sign = found
+    cell, sign, moved = found
+    bound = bound - moved
     if private[cell].is_stream:
         raise outside
     least = floor(bound) + 1 if op == ">" else ceil(bound) if op in (">=", "=") else None
@@ -200,14 +205,32 @@ def _outside(part: Expr, private: dict[str, Input]) -> align.RelationOutside:
     return align.RelationOutside(part.span, _word(part))
 
 
-def _difference(expr: Expr, private: dict[str, Input]) -> tuple[str, int] | None:
-    """Return (x, 1) for x' - x, (x, -1) for x - x'; None for anything else."""
-    match expr:
-        case Apply(op="-", args=(Var(name=left), Var(name=right))):
-            for cell, neighbor, sign in ((left, right, -1), (right, left, 1)):
-                if cell in private and neighbor == primed_name(cell):
-                    return cell, sign
+def _difference(expr: Expr, private: dict[str, Input]) -> tuple[str, int, int | Rational] | None:
+    """Return (x, 1, c) for x' - x + c, (x, -1, c) for x - x' + c; None for anything else."""
+    n_times: Counter[str] = Counter()
+    constant: int | Rational = 0
+    for sign, part in _summands(expr, 1):
+        match part:
+            case Var(name=name):
+                n_times[name] += sign
+            case Const(value=int() | Rational() as number):
+                constant += sign * number
+            case _:
+                return None
+    for cell, sign in n_times.items():
+        if cell in private and n_times == Counter({cell: sign, primed_name(cell): -sign}):
+            return (cell, -sign, constant) if sign in (1, -1) else None
     return None
+
+
+def _summands(expr: Expr, sign: int) -> Iterator[tuple[int, Expr]]:
+    """Yield the parts of a sum, each with the sign that it has there."""
+    match expr:
+        case Apply(op=("+" | "-") as op, args=(one, other)):
+            yield from _summands(one, sign)
+            yield from _summands(other, sign if op == "+" else -sign)
+        case _:
+            yield sign, expr
 
 
 def _word(part: Expr) -> str:

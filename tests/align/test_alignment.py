@@ -238,6 +238,9 @@ def test_settling_rounds_changes_no_bound(seed, monkeypatch):
         ("l1(q, q') <= 1", 1),
         ("forall(i in 1..3 : 0 <= q'[i] - q[i] <= 1)", 1),
         ("forall(i in 1..3 : -2 < q'[i] - q[i] < 1)", 1),
+        ("forall(i in 1..3 : q[i] <= q'[i] & q'[i] < q[i] + 2)", 1),
+        ("linf(q, q') <= 1 & forall(i in 1..3 : q'[i] >= q[i])", 1),
+        ("q'[1] = q[1] + 2 & 3 - q[2] = 2 - q'[2] & q[3] = q'[3]", 3),
         ("linf(q, q') <= 2", 4),
         ("l1(q, q') < 3", 2),
         ("q[1] = q'[1] & abs(q[2] - q'[2]) <= 1 & q[3] = q'[3]", 1),
@@ -621,6 +624,18 @@ def test_a_relation_of_one_round_says_nothing_of_the_others_and_is_one_of_three(
     text = text.replace("input q[1..] in integers", "input q[1..3] in 0..2")
     text = text.replace("for i in 1.. ", "for i in 1..3 ").replace("t in integers", "t in 0..2")
     assert error_codes(check_text(text)) == []
+
+
+@pytest.mark.parametrize("relation", ["abs(x' - x + 1) <= 1", "x' + x <= 1", "x' + x' <= x + x"])
+def test_what_a_relation_says_beside_a_difference_is_not_overlooked(relation):
+    text = f"""mechanism m {{
+  input x in integers
+  adjacent abs(x - x') <= 1 & {relation}
+  z ~ geometric(x, 1/2) unbounded
+  output z
+}}
+check m: dp(ln 2)"""
+    assert error_codes(check_text(text)) == ["DP555"]
 
 
 def test_arrays_that_are_equal_differ_by_nothing():
