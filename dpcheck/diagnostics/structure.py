@@ -421,20 +421,15 @@ class StreamMisused(Mistake, code="DP554"):
 
 
 class ShownStillInUse(RunMistake, code="DP541"):
-    """A number without bounds is output while it, or what it was compared with, is still read."""
+    """A number without bounds is output while it, or what it was compared with, is still read.
+
+    `is_beside`: by a number that the same output shows.
+    """
 
     shown: str
     bounds: tuple[int, int]
+    is_beside: bool
 
-    title_text = (
-        "`{self.shown}` is output without bounds, and may tell about numbers that are output beside"
-        " it, or read later"
-    )
-    help_text = (
-        "output `clamp({self.shown}, {self.bounds[0]}, {self.bounds[1]})`; or put that in a"
-        " variable before the output, and read it later; or output a number that is drawn anew; if"
-        " nothing follows on this run, write `stop` right after the output"
-    )
     explanation = """\
 Noise without bounds has infinitely many values. A number that is output may be any of them, and
 whatever it was compared with, and the program still reads, then depends on which one it was: there
@@ -445,6 +440,22 @@ best-known mistake. Whether a number is read later is told from the text: end ru
 Wrong: if z >= noisy_t { output z }   ...   if w >= noisy_t { output w }
 Right: if z >= noisy_t { y ~ geometric(q, 1/2) unbounded   output y }
 """
+
+    @property
+    def title(self) -> str:
+        others = "one that is output beside it" if self.is_beside else "numbers that are read later"
+        return f"`{self.shown}` is output without bounds, and may tell about {others}"
+
+    @property
+    def help(self) -> str:
+        clamped = f"output `clamp({self.shown}, {self.bounds[0]}, {self.bounds[1]})`"
+        if self.is_beside:
+            return f"{clamped}; or output a number that is drawn anew"
+        return (
+            f"{clamped}; or put that in a variable before the output, and read it later; or output"
+            " a number that is drawn anew; if nothing follows on this run, write `stop` right after"
+            " the output"
+        )
 
 
 class EndlessMemory(Mistake, code="DP542"):

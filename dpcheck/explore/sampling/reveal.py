@@ -30,6 +30,7 @@ from dpcheck.model.evaluation import Fault
 from dpcheck.model.expressions import Const, Expr, If, Var, reads
 from dpcheck.model.program import Parametric
 from dpcheck.model.values import Beyond, Value, value_text
+from dpcheck.source import Span
 
 AS_LONG = 1 << 12
 """So many numbers as long as those of a cell fit in memory: of 2 * 10^6 bits, some 3 s of work."""
@@ -47,7 +48,7 @@ def revealing(
 
     live: the variables that are read after the number is shown.
     """
-    (value,) = distribution.arguments
+    value, *behind = distribution.arguments
     codes = evaluated(value, frame, supports.table)
     result = np.where(codes >= FIRST_FAULT, codes, -1)
     known = supports.known("reveal", distribution.span)
@@ -56,8 +57,11 @@ def revealing(
     if needed != tails.window:
         raise WindowTooSmall(needed)
     for rows, beyond, law in shown:
-        if beyond not in known:
-            known[beyond] = _shown(law, beyond[1] > 0, tails, supports, value)
+        if beyond not in known and law is None:
+            mistake = _in_use(value, tails.window, is_beside=bool(behind))
+            known[beyond] = supports.table.fault(MistakeFault(mistake))
+        elif beyond not in known and law is not None:
+            known[beyond] = _shown(law, beyond[1] > 0, tails, supports, value.span)
         result[rows] = known[beyond]
     for code in np.unique(codes[result < 0]).tolist():
         if (code,) not in known:
@@ -66,16 +70,17 @@ def revealing(
     return result
 
 
-def _shown(
-    law: Levels | None, is_above: bool, tails: Tails, supports: Supports, value: Expr
-) -> int:
-    """Return the distribution of what is shown of a number beyond the window, or a fault."""
-    window, span = tails.window, value.span
-    if law is None:
-        number = _number_in(value)
-        text = spoken(number.name) if isinstance(number, Var) else number.span.text
-        mistake = ShownStillInUse(number.span, (), text, (window.low - 1, window.high + 1))
-        return supports.table.fault(MistakeFault(mistake))
+def _in_use(value: Expr, window: Window, *, is_beside: bool) -> ShownStillInUse:
+    """Return that a number is shown on which others depend, which may be shown beside it."""
+    number = _number_in(value)
+    text = spoken(number.name) if isinstance(number, Var) else number.span.text
+    bounds = window.low - 1, window.high + 1
+    return ShownStillInUse(number.span, (), text, bounds, is_beside)
+
+
+def _shown(law: Levels, is_above: bool, tails: Tails, supports: Supports, span: Span) -> int:
+    """Return the distribution of what is shown of a number beyond the window."""
+    window = tails.window
     _check_digits(window)
     end, sign = (window.high, 1) if is_above else (window.low, -1)
     codes = [end + sign * step for step in range(1, window.margin + 1)]

@@ -144,6 +144,7 @@ def with_numbers_revealed(nodes: tuple[program.Node, ...], wide: Wide) -> tuple[
     """Return the nodes where a wide number is drawn once more before it is output.
 
     What is drawn, by the distribution `reveal`, is its value in the window, or that it is beyond.
+    Before another of its group in the same output `reveal` has a second argument, `true`.
     """
     result = list(nodes)
     drawn: dict[str, Span | None] = {name: None for names in wide.groups for name in names}
@@ -152,13 +153,16 @@ def with_numbers_revealed(nodes: tuple[program.Node, ...], wide: Wide) -> tuple[
         assert isinstance(node, program.Output), "only outputs show"
         parts: dict[str, Expr] = {}
         value = _in_parts(node.value, parts, k)
-        shown = {name for name, part in parts.items() if _Uses(drawn).holds(part)}
-        after = len(result)
+        held = {name: _Uses(drawn).holds(part) for name, part in parts.items()}
+        shown = {name: _group_of(min(of), wide.groups) for name, of in held.items() if of}
+        after, behind = len(result), set[int]()
         result.append(program.Output(value, node.next, node.span))
         for name in sorted(parts, key=shown.__contains__, reverse=True):  # wide ones last
             if name in shown:
-                reveal = program.Parametric("reveal", (parts[name],), None, node.span)
+                others = (Const(True, node.span),) if shown[name] in behind else ()
+                reveal = program.Parametric("reveal", (parts[name], *others), None, node.span)
                 result.append(program.Sample(name, reveal, None, after, node.span))
+                behind.add(shown[name])
             else:
                 result.append(program.Assign(name, parts[name], None, after, node.span))
             after = len(result) - 1
@@ -307,7 +311,7 @@ class _Uses:
             case program.Parametric(word="resolve", arguments=(Apply(args=moved), *_)):
                 self.arrives = NONE.union(*map(self.holds, moved))
                 return NONE
-            case program.Parametric(word="reveal", arguments=(argument,)):
+            case program.Parametric(word="reveal", arguments=(argument, *_)):
                 self.reveals = self._together((argument,))
                 return NONE
             case program.Parametric(word=word, arguments=arguments, policy=policy):
