@@ -180,7 +180,10 @@ def report_misuse(node: object, scope: Scope, tainted: frozenset[str] = frozense
 
 
 def _depends(expr: Expr, tainted: frozenset[str], scope: Scope) -> bool:
-    """Return whether an expression depends on a parameter; report operations that may not."""
+    """Return whether an expression depends on a parameter; report operations that may not.
+
+    Of what is reported nothing more is said: where it stands it is not taken to depend on one.
+    """
     match expr:
         case Const(value=value):
             return isinstance(value, ParamNumber | ParamBudget)
@@ -190,6 +193,7 @@ def _depends(expr: Expr, tainted: frozenset[str], scope: Scope) -> bool:
             found = [arg for arg in args if _depends(arg, tainted, scope)]
             if found and op not in OF_PARAMS:
                 _report(expr, scope)
+                return False
             return bool(found)
         case Logic(args=args):
             for arg in args:
@@ -207,6 +211,7 @@ def _depends(expr: Expr, tainted: frozenset[str], scope: Scope) -> bool:
             is_found = _depends(body, tainted, scope)
             if is_found and kind not in ("sum", "product"):
                 _report(expr, scope)
+                return False
             return is_found
         case _:
             return False
