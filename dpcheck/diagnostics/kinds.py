@@ -173,10 +173,12 @@ Right: a[1]
 class NotAnArray(Mistake, code="DP408"):
     """`a[i] := e` for something that is not declared as an array, or `a := e` that does not fit.
 
-    `is_prior`: it is `prior a[i] ~ d`, before which nothing is declared.
+    `indices`: what may be its range. `is_prior`: it is `prior a[i] ~ d`, before which nothing is
+    declared.
     """
 
     name: str
+    indices: str = "1..3"
     is_prior: bool = False
 
     title_text = "`{self.name}` is not an array that is declared before this"
@@ -199,4 +201,4 @@ Right: prior a ~ uniform((0..1) * (0..1))
         if self.is_prior:
             drawn = f"`prior {self.name} ~ uniform((0..1) * (0..1))`"
             return f"draw a tuple, as in {drawn}, of which `{self.name}[1]` is read"
-        return f"declare it first, as in `var {self.name}[1..3] := 0`"
+        return f"declare it first, as in `var {self.name}[{self.indices}] := 0`"

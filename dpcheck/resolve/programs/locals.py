@@ -53,6 +53,7 @@ class Locals:
 
     def __init__(self, mechanism: surface.Mechanism, scope: Scope, prefix: str) -> None:
         """Begin before the first statement."""
+        self.mechanism = mechanism
         self.prefix = prefix
         self.arrays: dict[str, _Array] = {}
         self.scalars: dict[str, _Scalar] = {}
@@ -144,7 +145,7 @@ class Locals:
         name = place.name.name
         array = self.arrays.get(name)
         if array is None or self.missing is None or name in self.missing:
-            scope.report(NotAnArray(place.name.span, name))
+            scope.report(NotAnArray(place.name.span, name, self.likely_range(array)))
             self.assigned(name)
             return []
         whole = ArrayVar(self.prefix + name, array.lo, array.cells, place.span)
@@ -156,6 +157,14 @@ class Locals:
             program.AssignCell, whole_name, array.lo, cells, index, value, array.within, span=span
         )
         return [step]
+
+    def likely_range(self, array: _Array | None) -> str:
+        """Return the range of an array declared on another way, else that of the first input."""
+        if array is not None:
+            return f"{array.lo}..{array.lo + len(array.cells) - 1}"
+        ranges = (declared.indices for declared in self.mechanism.inputs)
+        given = (each.span.text for each in ranges if isinstance(each, surface.Range))
+        return next(given, "1..3")
 
     def unpacking(
         self, place: surface.Pattern, value: Expr, scope: Scope, span: Span

@@ -109,7 +109,6 @@ class _Walk(Locals):
         self, mechanism: surface.Mechanism, scope: Scope, size: Size, prefix: str, *, captured: bool
     ) -> None:
         super().__init__(mechanism, scope, prefix)
-        self.mechanism = mechanism
         self.size = size
         self.captured = captured
         self.left: list[list[dict[str, Turns]]] = []
