@@ -127,8 +127,9 @@ class NameTaken(Mistake, code="DP302"):
 
     title_text = "the name `{self.name}` is taken: it is {self.what}"
     explanation = """\
-Names are unique: the top-level names of a file, and the parameters and inputs of one mechanism.
-No `param` is called `inf`, which values of it would be taken for.
+Names are unique: the top-level names of a file, the parameters and inputs of one mechanism, and the
+variables that one tuple is taken apart into. No `param` is called `inf`, for which values of it
+would be taken.
 
 Wrong: const n = 3
        const n = 4

@@ -22,6 +22,7 @@ from dpcheck.resolve.expressions import expressions, signatures
 from dpcheck.resolve.names.scopes import Held, Known, Local, Scope, what_is
 from dpcheck.resolve.programs import graph
 from dpcheck.resolve.programs.graph import Step, assign, choice, plain
+from dpcheck.resolve.programs.loops import report_second_names
 from dpcheck.source import Span
 
 Turns = tuple[tuple[Span, str], ...]
@@ -173,6 +174,7 @@ class Locals:
         assignable = [self.assignable(name, scope) for name in place.names]
         if not all(assignable):
             return []
+        report_second_names(place.names, "another part of this tuple", scope)
         needed = len(place.names)
         given = _length_of_tuple(value)
         if given is not None and given != needed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from dpcheck.diagnostics.kinds import WrongKind
 from dpcheck.diagnostics.names import NameTaken
@@ -13,14 +13,18 @@ from dpcheck.resolve.expressions.expressions import argument_value, constant
 from dpcheck.resolve.names.scopes import Scope
 
 
-def report_second_variables(indices: Sequence[surface.LoopIndex], scope: Scope) -> None:
+def report_second_variables(indices: Iterable[surface.LoopIndex], scope: Scope) -> None:
     """Report a variable that one head binds twice: the second would hide the first."""
+    report_second_names((index.variable for index in indices), "a loop variable", scope)
+
+
+def report_second_names(names: Iterable[surface.Identifier], what: str, scope: Scope) -> None:
+    """Report a name that stands twice among those that get values at once: one would be lost."""
     seen: dict[str, surface.Identifier] = {}
-    for index in indices:
-        variable = index.variable
-        first = seen.setdefault(variable.name, variable)
-        if first is not variable:
-            scope.report(NameTaken(variable.span, variable.name, "a loop variable", first.span))
+    for name in names:
+        first = seen.setdefault(name.name, name)
+        if first is not name:
+            scope.report(NameTaken(name.span, name.name, what, first.span))
 
 
 def guarded(loop: surface.For) -> tuple[surface.Statement, ...]:
