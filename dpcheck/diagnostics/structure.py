@@ -202,7 +202,7 @@ Right: var a[1..3] := 0
 
 
 class LocalChangesShape(Mistake, code="DP528"):
-    """A local declared twice: as an array and not, or with two ranges."""
+    """A local declared twice: as an array and not, or with two ranges, or with values and none."""
 
     name: str
     first: Span
@@ -212,9 +212,11 @@ class LocalChangesShape(Mistake, code="DP528"):
     second_place = "first", "first like this"
     explanation = """\
 A local is either a single value or an array with one range of indices, throughout its mechanism.
+Which values it may have is declared before anything else assigns it: in a loop, what stands before
+a declaration runs after it, too.
 
-Wrong: var a[1..3] := 0   ...   var a[1..4] := 0
-Right: var a[1..3] := 0   ...   var b[1..4] := 0
+Wrong: var a[1..3] := 0   ...   var a[1..4] := 0        while w { c := 9   var c in 0..3 := 1 }
+Right: var a[1..3] := 0   ...   var b[1..4] := 0        while w { var c in 0..3 := 1   c := 2 }
 """
 
 

@@ -41,8 +41,11 @@ class _Array:
 
 @dataclass(frozen=True)
 class _Scalar:
+    """`span` is where it stands first."""
+
     variable: str
     within: Expr | None
+    span: Span
 
 
 class Locals:
@@ -76,23 +79,25 @@ class Locals:
             return ArrayVar(self.prefix + name, array.lo, array.cells, span)
         if turns is not None and certain:
             return expressions.hole(span)
-        return Var(self.scalar(name).variable, span)
+        return Var(self.scalar(name, span).variable, span)
 
-    def scalar(self, name: str) -> _Scalar:
-        """Return the variable of a local that is no array."""
+    def scalar(self, name: str, span: Span) -> _Scalar:
+        """Return the variable of a local that is no array, which stands here."""
         known = self.scalars.get(name)
         if known is None:
             variable = self.scope.names.fresh(self.prefix + name)
-            known = self.scalars[name] = _Scalar(variable, None)
+            known = self.scalars[name] = _Scalar(variable, None, span)
         return known
 
     def variables_doubted(self) -> tuple[str, ...]:
         """Return the variables of the locals that are read where they may be unassigned."""
-        arrays = self.arrays
+        arrays, place = self.arrays, self.mechanism.span
         return tuple(
             variable
             for name in self.doubted
-            for variable in (arrays[name].cells if name in arrays else [self.scalar(name).variable])
+            for variable in (
+                arrays[name].cells if name in arrays else [self.scalar(name, place).variable]
+            )
         )
 
     def assigned(self, name: str) -> None:
@@ -130,7 +135,7 @@ class Locals:
                 if place.name in self.arrays:
                     return self.whole_array(place.name, self.arrays[place.name], value, span)
                 self.assigned(place.name)
-                scalar = self.scalar(place.name)
+                scalar = self.scalar(place.name, place.span)
                 return [assign(scalar.variable, value, scalar.within, span)]
             case surface.Cell():
                 return self.cell(place, value, scope, span)
@@ -185,7 +190,7 @@ class Locals:
                     structure.LocalChangesShape(name.span, name.name, self.arrays[name.name].span)
                 )
             self.assigned(name.name)
-        scalars = [self.scalar(name.name) for name in place.names]
+        scalars = [self.scalar(name.name, name.span) for name in place.names]
         steps: list[Step] = [
             plain(program.Unpack, tuple(s.variable for s in scalars), value, span=span)
         ]
@@ -252,15 +257,34 @@ class Locals:
             return []
         if declared.indices is not None:
             return self.array(declared, domain, value, scope)
-        if name in self.arrays:
-            scope.report(
-                structure.LocalChangesShape(declared.name.span, name, self.arrays[name].span)
-            )
+        if self.is_otherwise(declared.name, None, domain, scope):
             return []
-        self.scalars[name] = replace(self.scalar(name), within=domain)
+        self.scalars[name] = replace(self.scalar(name, declared.name.span), within=domain)
         if value is None:
             return []
         return self.assignment(declared.name, value, scope, declared.span)
+
+    def is_otherwise(
+        self, declared: surface.Identifier, indices: range | None, domain: Expr | None, scope: Scope
+    ) -> bool:
+        """Report a local that was another array before, or none, or might have any value.
+
+        In a loop what stands before a declaration runs after it, too.
+        """
+        name = declared.name
+        known = self.arrays.get(name) or self.scalars.get(name)
+        match known:
+            case None:
+                return False
+            case _Array(lo=lo, cells=cells):
+                is_alike = indices is not None and indices == range(lo, lo + len(cells))
+            case _:
+                is_alike = indices is None
+        if is_alike and (domain is None or known.within is not None):
+            return False
+        scope.report(structure.LocalChangesShape(declared.span, name, known.span))
+        self.assigned(name)
+        return True
 
     def array(
         self, declared: surface.Var, domain: Expr | None, value: Expr | None, scope: Scope
@@ -274,15 +298,13 @@ class Locals:
         if indices is None:
             self.assigned(name)
             return []
+        if self.is_otherwise(declared.name, indices, domain, scope):
+            return []
         known = self.arrays.get(name)
-        if known is None and name not in self.scalars:
+        if known is None:
             base = scope.names.fresh(self.prefix + name)
             cells = signatures.cell_names(base, indices)
             known = _Array(indices.start, cells, domain, declared.name.span)
-        elif known is None or (known.lo, len(known.cells)) != (indices.start, len(indices)):
-            first = declared.name.span if known is None else known.span
-            scope.report(structure.LocalChangesShape(declared.name.span, name, first))
-            return []
         array = self.arrays[name] = replace(known, within=domain)
         self.assigned(name)
         if _is_array(value):

@@ -187,7 +187,7 @@ class _Walk(Locals):
         if private:
             scope.report(composition.QueryReadsPrivate(statement.choices.span, name.name, private))
         self.assigned(name.name)
-        variable = self.scalar(name.name).variable
+        variable = self.scalar(name.name, name.span).variable
         self.asked.add(variable)
         uniform = program.Parametric("uniform", (choices,), None, statement.choices.span)
         mark = fixed_symbol if statement.is_fixed else offer_symbol
