@@ -15,7 +15,7 @@ from dpcheck.diagnostics.kinds import NotAnArray
 from dpcheck.diagnostics.names import CannotAssign, MayBeUnassigned
 from dpcheck.exact import ParamNumber
 from dpcheck.model import program, surface
-from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, If, Let, Var
+from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, If, Let, Var, reads
 from dpcheck.model.values import ArrayValue, value_text
 from dpcheck.records import dataclass, replace
 from dpcheck.resolve.expressions import expressions, signatures
@@ -88,6 +88,11 @@ class Locals:
             variable = self.scope.names.fresh(self.prefix + name)
             known = self.scalars[name] = _Scalar(variable, None, span)
         return known
+
+    def variables(self) -> set[str]:
+        """Return the variables of all locals so far."""
+        scalars = {scalar.variable for scalar in self.scalars.values()}
+        return scalars.union(*(array.cells for array in self.arrays.values()))
 
     def variables_doubted(self) -> tuple[str, ...]:
         """Return the variables of the locals that are read where they may be unassigned."""
@@ -253,16 +258,21 @@ class Locals:
         domain = None if declared.domain is None else expressions.expression(declared.domain, scope)
         value = None if declared.value is None else expressions.whole_value(declared.value, scope)
         name = declared.name.name
+        steps: list[Step] = []
+        if domain is not None and not self.variables().isdisjoint(reads(domain)):
+            hidden = scope.names.fresh("values#")  # what it reads may change before it is asked
+            steps.append(assign(hidden, domain, None, domain.span))
+            domain = Var(hidden, domain.span)
         if not self.assignable(declared.name, scope):
             return []
         if declared.indices is not None:
-            return self.array(declared, domain, value, scope)
+            return steps + self.array(declared, domain, value, scope)
         if self.is_otherwise(declared.name, None, domain, scope):
             return []
         self.scalars[name] = replace(self.scalar(name, declared.name.span), within=domain)
-        if value is None:
-            return []
-        return self.assignment(declared.name, value, scope, declared.span)
+        if value is not None:
+            steps += self.assignment(declared.name, value, scope, declared.span)
+        return steps
 
     def is_otherwise(
         self, declared: surface.Identifier, indices: range | None, domain: Expr | None, scope: Scope
