@@ -207,10 +207,13 @@ class Tight:
 
     @property
     def label(self) -> str:
-        """What it is called: where only lower bounds are known, none of them is tight."""
+        """What it is called: where only bounds on one side are told, none of them is tight."""
         known = [part for part in self.text.parts if isinstance(part, Enough) and part.name]
-        is_bound = known and all(part.side == ">=" for part in known)
-        return "at least" if is_bound else "tight"
+        sides = {part.side if part.end or part.side == ">=" else "=" for part in known}
+        return "tight" if len(sides) != 1 else _SIDES[sides.pop()]
+
+
+_SIDES = {">=": "at least", "<=": "at most", "=": "tight"}
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ OF_EXPLANATION = {
     "  a run": ["inner", "remarks"],
     "tight": ["tight"],
     "at least": ["tight"],
+    "at most": ["tight"],
     "attacker": ["attacker", "event"],
     "others": ["others"],
     "also": ["also"],
