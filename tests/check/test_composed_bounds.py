@@ -14,7 +14,7 @@ from dpcheck.exact import Budget, number, subtract
 from dpcheck.limits import Limits
 from dpcheck.privacy.composition import is_short
 from dpcheck.privacy.losses import LossDistribution
-from tests.checking import check_text
+from tests.checking import check_text, verdicts
 
 MIX = """
 mechanism mix {
@@ -137,6 +137,20 @@ def test_a_tight_claim_is_undecided_and_says_what_is_known():
     (result,) = check_text(text)["results"]
     assert result["verdict"] == "undecided"
     assert "no enclosure separates" in result["reason"]["text"]
+
+
+def test_a_bound_that_every_chance_keeps_is_decided_at_the_end_of_an_enclosure():
+    step = """
+mechanism step {
+  input x in 0..1
+  adjacent all
+  y ~ {a: 1/(3 + x), b: 1/(4 + 2 * x), c: 1 - 1/(3 + x) - 1/(4 + 2 * x)}
+  output y
+}
+"""
+    claims = "delta(0) <= 1", "dp(0, 1)", "tradeoff(1/2) >= 0", "delta(0) < 1", "tradeoff(1/2) > 0"
+    text = step + "\n".join(f"check compose(step, 60000): {claim}" for claim in claims)
+    assert verdicts(check_text(text)) == ["holds"] * 3 + ["undecided"] * 2
 
 
 def test_long_compositions_are_decided_with_an_event_that_is_checked_again():

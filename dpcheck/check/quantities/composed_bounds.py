@@ -241,10 +241,10 @@ def _compared(
     bound = ball_of(claim.bound, BOUND_BITS)
 
     def sign(found: Bounds) -> int | None:
-        low, high = ends_of(quantity, found)
-        if high < bound:
+        low, high = ends_of(quantity, found)  # an end may be that of all chances, 0 or 1
+        if high < bound or (claim.comparison == "<=" and high <= bound):
             return -1
-        if low > bound:
+        if low > bound or (claim.comparison == ">=" and low >= bound):
             return 1
         return 0 if low == high == bound else None
 
