@@ -280,6 +280,28 @@ Right: state y : Y   ...   s -> 1/2: t + 1/2: y
 """
 
 
+class RatioByName(Mistake, code="DP535", severity="warning"):
+    """The ratio of noise, given by the name of a scale or a budget.
+
+    `advice` is how to write the ratio that they make.
+    """
+
+    name: str
+    parameter: str
+    advice: str
+
+    title_text = "`{self.name}` is taken for {self.parameter}, a ratio, and for no scale or budget"
+    help_text = "{self.advice}; or call it otherwise"
+    explanation = """\
+Noise is given by a ratio between 0 and 1: `geometric(center, alpha)` has probabilities that fall by
+alpha at each step, `gaussian(center, base)` weights base^((z - center)^2). A budget eps, a scale or
+a standard deviation sigma is another number, of which such a ratio is made.
+
+Unclear: geometric(x, eps)           gaussian(x, sigma)
+Clear:   geometric(x, exp(-eps))     gaussian(x, exp(-1/(2 * sigma^2)))
+"""
+
+
 class UnequalLengths(Mistake, code="DP533"):
     """Two arrays that must have the same length, or an unpacking that surely does not fit."""
 

@@ -26,12 +26,14 @@ class Parameter:
 
     `scale` is advice where a ratio is given that is no less than 1, as a scale of the noise would
     be: `{given}` stands for what is given, `{factor}` for that in parentheses if it needs them.
+    `budget` is advice where it is given by the name of one.
     """
 
     name: str
     kind: ParameterKind
     text: str
     scale: str = ""
+    budget: str = ""
 
     def outside(self, given: str) -> str:
         """Return what is wrong with a ratio."""
@@ -43,6 +45,12 @@ class Parameter:
             return None
         factor = given if given.isalnum() else f"({given})"
         return self.scale.format(given=given, factor=factor) or None
+
+    def meant(self, name: str) -> str | None:
+        """Return what to write in place of a ratio that has the name of a scale or a budget."""
+        if name in ("eps", "epsilon"):
+            return self.budget.format(given=name) or None
+        return self.edit(name) if name in ("sigma", "sd", "std", "stddev", "scale") else None
 
 
 @dataclass(frozen=True)
@@ -69,7 +77,10 @@ class BuiltIn:
         return f"{self.word}({', '.join(parameter.name for parameter in self.parameters)})"
 
 
-_LAPLACE_SCALE: Final = "write `exp(-1/{factor})` for noise of scale {given}"
+_LAPLACE: Final = (
+    "write `exp(-1/{factor})` for noise of scale {given}",
+    "write `exp(-{given})` for noise of which each step costs {given}",
+)
 
 _ROWS: Final = (
     BuiltIn("bernoulli", (Parameter("p", "probability", "the probability"),), "Boolean"),
@@ -87,7 +98,7 @@ _ROWS: Final = (
         word="geometric",
         parameters=(
             Parameter("center", "integer", "the center of `geometric`"),
-            Parameter("alpha", "ratio", "alpha", _LAPLACE_SCALE),
+            Parameter("alpha", "ratio", "alpha", *_LAPLACE),
         ),
         draws="number",
         policies=POLICIES,
@@ -96,7 +107,7 @@ _ROWS: Final = (
     ),
     BuiltIn(
         word="geometric_positive",
-        parameters=(Parameter("alpha", "ratio", "alpha", _LAPLACE_SCALE),),
+        parameters=(Parameter("alpha", "ratio", "alpha", *_LAPLACE),),
         draws="number",
         policies=POLICIES,
         domain="0 < alpha < 1",

@@ -12,7 +12,12 @@ from dpcheck import exact
 from dpcheck.diagnostics import kinds, runs
 from dpcheck.diagnostics.names import UnknownFunction
 from dpcheck.diagnostics.params import WeightOutsideUnit
-from dpcheck.diagnostics.structure import MissingPolicy, PolicyNotAllowed, PolicyWithoutValues
+from dpcheck.diagnostics.structure import (
+    MissingPolicy,
+    PolicyNotAllowed,
+    PolicyWithoutValues,
+    RatioByName,
+)
 from dpcheck.exact import ExpNumber, ParamNumber, Rational
 from dpcheck.exact.parametric import example_where, no_weight
 from dpcheck.model import program, surface
@@ -345,6 +350,8 @@ def _check_ratio(expr: Expr, parameter: Parameter, scope: Scope) -> None:
         is_scale = exact.compare(number, 1) >= 0 and not scope.session.chosen
         edit = parameter.edit(expr.span.text) if is_scale else None
         scope.report(runs.BadParameter(expr.span, (), parameter.outside(value_text(number)), edit))
+    elif not has_hole(expr) and (meant := parameter.meant(expr.span.text)):
+        scope.report(RatioByName(expr.span, expr.span.text, parameter.text, meant))
 
 
 def _check_bounds(policy: program.Policy, scope: Scope) -> None:
