@@ -216,7 +216,6 @@ Right: check rr for p in [1/2, 1): dp(ln(p / (1 - p)))"""
 _KINDS: Final[Mapping[FaultKind, type[WhatFails]]] = {
     "division by zero": runs.DivisionByZero,
     "not an integer exponent": runs.NoExactValue,
-    "no exact value": runs.NoExactValue,
     "index out of range": runs.IndexOutOfRange,
     "wrong kind": runs.WrongKindOnRun,
     "empty": runs.NothingToTake,
@@ -231,4 +230,6 @@ def of_fault(fault: Fault, place: Span, run: tuple[str, ...] = ()) -> RunMistake
         return needs_value(fault.span or place, fault.title, run)
     if fault.kind == "no function of a parameter":
         return ParamAsValue(fault.span or place, run, fault.title, instead=fault.help)
+    if fault.kind == "no exact value":
+        return runs.NoExactValue(fault.span or place, run, fault.title, fault.help or None)
     return _KINDS[fault.kind](fault.span or place, run, fault.title)

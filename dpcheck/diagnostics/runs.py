@@ -186,9 +186,15 @@ Wrong:  x := 2 ^ (10 ^ 10)"""
 
 
 class NoExactValue(WhatFails, code="DP209"):
-    """An operation without an exact value."""
+    """An operation without an exact value.
 
-    help_text = (
+    `instead` is what would have one.
+    """
+
+    instead: str | None = None
+
+    help_text = "{self.instead}"
+    help_otherwise = (
         "exact are rational numbers, such as `7/10`, `exp` of them, such as `exp(-1/3)`, and"
         " budgets from `ln` of positive ones"
     )
@@ -196,7 +202,7 @@ class NoExactValue(WhatFails, code="DP209"):
 The operation has no exact value in the rational numbers, in ℚ(e^r), or among the budgets.
 
 Wrong:  p := 2 ^ (1/2)         p := exp(-ln(2)/2)
-Right:  p := 2 ^ 3             p := exp(-1/3)"""
+Right:  p := 2 ^ 3             p := exp(-1/3)          p := exp(-ln(4)/2)"""
 
     @property
     def title(self) -> str:

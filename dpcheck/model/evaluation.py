@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
+from math import lcm
 from typing import Literal, assert_never
 
 from dpcheck import exact
@@ -523,11 +524,14 @@ def _exponential(value: Value) -> Value:
     quantity = _quantity(value, "exp")
     if isinstance(quantity, _PARAMETRIC):
         return exact.parametric.exponential_of(quantity)
+    budget = _budget(quantity, "`exp`")
     try:
-        return _budget(quantity, "`exp`").exp()
+        return budget.exp()
     except exact.IrrationalExponential:
         title = f"exp({_short(value)}) is not a rational multiple of a rational power of e"
-        raise Fault("no exact value", title, (value,)) from None
+        times = lcm(*(int(exact.Rational(power).q) for _, power in budget.powers))
+        advice = f"it has one where the budget is {times} times as large, or rational, as `7/10`"
+        raise Fault("no exact value", title, (value,), help_text=advice) from None
     except exact.TooLarge:
         title = f"exp({_short(value)}) has too many digits to write down"
         raise Fault("too large", title, (value,)) from None
