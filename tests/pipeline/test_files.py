@@ -303,6 +303,17 @@ def test_a_model_in_a_hidden_folder_may_import_what_lies_beside_it(folder):
     assert not [m for m in closure_of("a/.hid/uses.dpm").mistakes if m.code != "DP302"]
 
 
+@pytest.mark.parametrize(("wrong", "is_sound"), [("check m dp", True), ("const n =", False)])
+def test_what_is_wrong_in_claims_of_a_file_is_none_of_its_importers(folder, wrong, is_sound):
+    sound = "mechanism m { input x in 0..1 adjacent all output x }"
+    (folder / "broken.dpm").write_text(f"{sound}\n{wrong}\n", "utf-8")
+    (folder / "uses.dpm").write_text('import "broken.dpm"\ncheck m: dp(0)\n', "utf-8")
+    closure = closure_of("uses.dpm")
+    assert closure.is_sound == is_sound
+    assert bool(closure.mistakes) == (not is_sound)
+    assert not closure_of("broken.dpm").is_sound
+
+
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
 def test_files_of_the_kernel_are_not_read():
     assert isinstance(read_source("environ", Path("/proc/self/environ").resolve()), CannotRead)

@@ -235,11 +235,15 @@ class _Walk:
         return first.file
 
     def _open(self, path: ModelPath, item: Import | None) -> _Step:
-        """Go on with a file, whose imports come first."""
+        """Go on with a file, whose imports come first.
+
+        Mistakes in claims are none of an importer's, which takes no claims.
+        """
         file = self.library.parsed(path)
-        self.mistakes.extend(file.mistakes)
+        is_sound = file.is_sound or (item is not None and file.mistaken is not None)
+        self.mistakes.extend(m for m in file.mistakes if not is_sound or m.severity == "warning")
         self.files.append(file)
-        step = _Step(path, file, item, iter(file.imports), file.is_sound)
+        step = _Step(path, file, item, iter(file.imports), is_sound)
         self.trail[path.real] = step
         return step
 
