@@ -274,11 +274,16 @@ Right: sum(i in 1..10000 : x[i])
 
 
 class PolicyWithoutRange(Mistake, code="DP114"):
-    """What follows `clamped`, `conditioned`, `folded`, `wrapped` is not a range."""
+    """What follows `clamped`, `conditioned`, `folded`, `wrapped` is not a range.
+
+    `bound` is that if it is a name or a number.
+    """
 
     policy: str
+    bound: str | None
 
     title_text = "`{self.policy}` needs a range `lo..hi` after it"
+    help_text = "write `0..{self.bound}`"
     explanation = """\
 A policy says what happens to results outside of a range, so the range `lo..hi` stands after it.
 

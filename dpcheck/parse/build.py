@@ -356,7 +356,8 @@ class Builder:
     ) -> s.Expression:
         """`distribution policy low..high`."""
         if not isinstance(bounds, s.Range):
-            self._report(syntax.PolicyWithoutRange(bounds.span, policy.text))
+            bound = bounds.span.text if bounds.span.text.isalnum() else None
+            self._report(syntax.PolicyWithoutRange(bounds.span, policy.text, bound))
             return distribution
         return s.WithPolicy(
             distribution,

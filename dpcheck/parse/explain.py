@@ -477,6 +477,7 @@ _EDITS: tuple[tuple[str, str, str, str, str], ...] = (
     ("FOR", "NAME", "COMMA", "", "give each variable its set, as in `for i in S, j in T`"),
     ("", "", "IF", "WHERE", "write `where`"),
     ("", "ADJACENT", "OPEN", "", "between states write `adjacent s ~ t`"),
+    ("", "", "PLUS STAR", "AT", "independent runs are `compose(m, 3)`, of two `compose(a, b)`"),
     ("IMPORT", "NAME", "", "", 'import a file by its path: `import "{before}.dpm"`'),
 )
 """Types of the token found and of the two before it (all if empty), a type that could stand there
@@ -502,6 +503,8 @@ def _edit_of_comma(here: _Place) -> str | None:
         return "D takes a budget and at most one δ: `D{ln 2, 1/8} [ ... ]`"
     if here.accepts("OPEN_BRACE") and _is_after_where(here):
         return "`where` comes after the last set"
+    if here.accepts("COLON") and here.accepts("AND"):
+        return "join conditions by `&`"
     return None
 
 

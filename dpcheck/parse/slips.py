@@ -836,12 +836,14 @@ _STEPS = (
     ),
     *((rf"([FG]) *>= *{n}(?= +[\w(!])", rf"{'X ' * n}\1") for n in range(1, MOST_NEXT + 1)),
 )
+_LINE_END = r"(?= *(?:[\n;#]|$))"
 _SET = r"([^:\n\[\]]+?)"
 _ALL_OF = (
     (
         rf"(?:(?<=[\[(:&|!>] )|(?<=[\[(!]))(\w+) +(\w+) +in +{_SET} *: *{_SET}(?= *[\n\]])",
         r"\1(\2 in \3 : \4)",
     ),
+    (rf"(?<=: )(\w+) +(\w+) +in +{_SET} *: *([^:;#\n]*\]){_LINE_END}", r"\1(\2 in \3 : \4)"),
 )
 _QUESTION = r"(\w+ [^:;#\n]+?) *: *([^:;#\n]*[\w)\]}])"
 _PART = r"for +(?:all +)?(\w+) +in"
@@ -850,7 +852,6 @@ _ONE_INTERVAL = r"([(\[][^:;#{}\n,]+,[^:;#{}\n,]+?[)\]])"
 _TWO_INTERVALS = rf"{_ONE_INTERVAL} *(?:and|or|&|\||,|∪) *{_ONE_INTERVAL}"
 _ONE_VALUE = r"\{ *([^:,{}\n]+?) *\}"
 _END_VALUE = r"(\d+(?:/\d+|\.\d+)?)"
-_LINE_END = r"(?= *(?:[\n;#]|$))"
 _LOOP_BEHIND = ((rf"{_STATEMENT} +for +(\w+ +in +[^\n;{{}}]+?){_END}", r"for \2 { \1 }"),)
 _LOOP = r"for *\((?:int +)?(\w+) *:?= *([^;\n]+?) *; *\1 *"
 PATTERNS = {
@@ -868,6 +869,7 @@ PATTERNS = {
         (r"(?<=\) )(?:un(?:clamped|truncated|limited)|infinite)\b", "unbounded"),
         (rf"({_OF_ONE}) +(?!{_WORD}\b)(\w+(?:\[\w+\])?)(?![\w\[(]| *(?:\(|:=|~))", r"\1(\2)"),
         (rf"{_QUANTITY} *\{{{_INNER}\}}", r"\1(\2)"),
+        (rf"({_QUANTITY}(?:\([^()\n]*\))?) +(\d[\d./]*){_LINE_END}", r"\1 <= \3"),
         (rf"D_ *\{{{_INNER}\}} *[\[(]{_INNER}[\])]", r"D{\1} [\2]"),
         *_PROBABILITY,
         *_STATES,
@@ -905,7 +907,14 @@ PATTERNS = {
     "IN": ((r"in +(\d+):(\d+)", r"in \1..\2"),),
     "EQ": ((r"= +([<>])", r"\1="), *_CHOICES),
     **dict.fromkeys(("LT", "GT", "NOT", "COLON"), ((r"([<>!:]) +=", r"\1="),)),
-    **dict.fromkeys(("INPUT", "PUBLIC"), ((r"(\w+) +(\w+) *[:=](?! *=) *(\S+)", r"\1 \2 in \3"),)),
+    **dict.fromkeys(
+        ("INPUT", "PUBLIC"),
+        (
+            (r"(\w+) +(\w+) *[:=](?! *=) *(\S+)", r"\1 \2 in \3"),
+            (r"(\w+) +(\w+) *, *(\w+) +in +(\S+)", r"\1 \2 in \4 \1 \3 in \4"),
+            (rf"(\w+) +(\w+(?:\[[^\]\n]*\])?){_LINE_END}(?!\s*in\b)", r"\1 \2 in 0..3"),
+        ),
+    ),
     "FOR": (
         (r"for +(?:each|all)\b(?= +\w+ +in\b)", "for"),
         (r"for +(\w+) *[:=](?! *=) *(\S+)", r"for \1 in \2"),
