@@ -196,6 +196,16 @@ _SINGLE_DISTANCES: Final[Mapping[expressions.Operator, str]] = {
 """What to write for distances of arrays, of two single values."""
 
 
+def _conversion(
+    expr: expressions.Expr, needed: frozenset[Kind], found: frozenset[Kind]
+) -> str | None:
+    """Return how a Boolean is written as a number, or a number as a Boolean; None for others."""
+    text = one_line(expr.span.text)
+    if found <= BOOLEAN and not needed.isdisjoint(NUMBER):
+        return f"(if {text} then 1 else 0)"
+    return f"{text} != 0" if found <= QUANTITY and needed <= BOOLEAN else None
+
+
 class KindChecker:
     """Infers kinds of expressions over variables of known kinds, reporting what cannot be.
 
@@ -258,8 +268,9 @@ class KindChecker:
                 kinds = silent.kinds(other).possible
                 if kinds and len(kinds) < len(EVERY):
                     beside.append((other.span, f"this is {shown(kinds)}"))
-            mistake = WrongKind(expr.span, shown(needed), shown(found.possible), tuple(beside))
-            self.scope.report(mistake)
+            texts = shown(needed), shown(found.possible)
+            edit = _conversion(expr, needed, found.possible)
+            self.scope.report(WrongKind(expr.span, *texts, tuple(beside), edit))
         return found
 
     def needs_bound(self, condition: expressions.Expr) -> None:
