@@ -24,8 +24,14 @@ _NAMES_ELSEWHERE = {
     "bool": "write `{false, true}`",
     "boolean": "write `{false, true}`",
     "Bool": "write `{false, true}`",
-    **dict.fromkeys(["int", "integer", "Int", "nat", "ℤ", "ℕ"], "a set is finite here: `0..10`"),
-    **dict.fromkeys(["float", "double", "real", "ℝ"], "a set is finite here: `{0, 1/2, 1}`"),
+    **dict.fromkeys(
+        ["int", "integer", "Int", "Integers", "ints", "nat", "ℤ", "ℕ"],
+        "a set is finite here: `0..10`; only an `input` or `public` may be in `integers`",
+    ),
+    **dict.fromkeys(
+        ["float", "double", "real", "reals", "ℝ"], "a set is finite here: `{0, 1/2, 1}`"
+    ),
+    **dict.fromkeys(["Pr", "Prob"], "write `P>=1/2 [ X output = 1 ]`, with a bound of your own"),
     "integers": "only an `input` or `public` may be any integer; give this a set `lo..hi`",
     "outputs": "only E reads the number of outputs; ask `P=? [ X X !stopped ]`",
     **dict.fromkeys(["infinity", "Infinity", "infty", "oo", "Inf", "INF"], "write `inf`"),
@@ -83,6 +89,8 @@ Right: y := "Y"                      y ~ uniform({"Y", "N"})
             return f"write `ln {self.name[2:]}`"
         if self.name in _NAMES_ELSEWHERE:
             return _NAMES_ELSEWHERE[self.name]
+        if self.name in DISTRIBUTIONS:
+            return f"it is drawn from, `y ~ {DISTRIBUTIONS[self.name].signature}`"
         symbolic = unicodedata.normalize("NFKC", self.name).replace("\u2044", "/")
         if len(self.name) == 1 and unicodedata.numeric(self.name, None) is not None:
             return f"write `{symbolic}`"
