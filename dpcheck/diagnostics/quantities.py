@@ -96,11 +96,13 @@ Right: check survey: renyi(2) < epsilon
 class ArrangementUsage(Mistake, code="DP622"):
     """`compose`, `group` or `subsample` with arguments that do not fit.
 
-    `value` is that of a number that is none of the numbers it may be.
+    `value` is that of a number that is none of the numbers it may be, `edit` the whole as it may be
+    meant.
     """
 
     word: str
     value: str = ""
+    edit: str | None = None
 
     explanation = """\
 `compose(m, 3)` is three independent runs of m on the same input, `compose(m1, m2)` a run of each;
@@ -129,8 +131,8 @@ Right: check compose(survey, 2): dp(ln 9)
 
     @property
     def help(self) -> str | None:
-        if self.word != "subsample":
-            return None
+        if self.edit or self.word != "subsample":
+            return f"write `{self.edit}`" if self.edit else None
         sample = "`subsample(m, 1/100)`, with a rational number in 0..1"
         return f"write {sample}; a sample for each run is `compose(subsample(m, 1/100), 3)`"
 

@@ -72,7 +72,7 @@ def arranged(target: surface.Target, scope: Scope) -> Arranged | None:
     n_arguments = len(target.arguments)
     fits = n_arguments > 0 if word == "compose" else n_arguments == 2
     if not fits or any(argument.name for argument in target.arguments):
-        scope.report(ArrangementUsage(target.span, word))
+        scope.report(ArrangementUsage(target.span, word, edit=_in_order(target, scope)))
         return None
     made = {"compose": _compose, "group": _group, "subsample": _subsample}[word]
     return made(target, scope)
@@ -118,11 +118,22 @@ def _compose(target: surface.Target, scope: Scope) -> Arranged | None:
         if times is None:
             return None
         if is_counted:
-            scope.report(ArrangementUsage(argument.span, "compose"))
+            edit = None if parts else _in_order(target, scope)
+            place = target.span if edit else argument.span
+            scope.report(ArrangementUsage(place, "compose", edit=edit))
             return None
         parts[-1] = parts[-1][0], times
         is_counted = True
     return Compose(tuple(parts))
+
+
+def _in_order(target: surface.Target, scope: Scope) -> str | None:
+    """Return an arrangement of a target and a number in this order, without names of these."""
+    values = [argument.value for argument in target.arguments]
+    values.sort(key=lambda value: not _is_target(value, scope))
+    if [_is_target(value, scope) for value in values] != [True, False]:
+        return None
+    return f"{target.name.name}({', '.join(value.span.text for value in values)})"
 
 
 def _is_target(tree: surface.Expression, scope: Scope) -> bool:
