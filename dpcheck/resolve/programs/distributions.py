@@ -28,6 +28,7 @@ from dpcheck.model.surface_text import one_line
 from dpcheck.model.values import DistributionName, Number, Value, value_text
 from dpcheck.records import replace
 from dpcheck.resolve.expressions.expressions import (
+    BUILT_IN,
     applied,
     argument_values,
     expression,
@@ -202,7 +203,7 @@ def _call(tree: surface.Call, scope: Scope) -> program.Distribution | None:
             place, value = tree.function.span, described(binding.value)
             scope.report(kinds.NoDistributionPassed(place, name, value, binding.span))
         return None
-    if not is_visible and binding is None:
+    if not is_visible and binding is None and name not in BUILT_IN:
         own = scope.file.names_of(surface.DistributionFunction | surface.Mechanism)
         known = [*DISTRIBUTIONS, *own]
         if name not in scope.session.lost_words:
