@@ -195,7 +195,9 @@ class BoundForSomeValues(Mistake, code="DP628"):
     needed: str
     is_there: str
     place: str
+    edit: str | None = None
 
+    help_text = "write `{self.edit}`"
     title_text = "{self.bound} is {self.is_there} {self.place}, and {self.rule}"
     explanation = """\
 A budget is at least 0, and a probability or δ lies between 0 and 1, for every value of the `param`

@@ -197,8 +197,9 @@ def _why_not_together(
     if outside is not None and any(value.is_exponential for value in values):
         if any(v.is_exponential and isinstance(v, exact.ParamNumber) for v in values):
             return f"{first} stands both inside and outside of `exp`", outside
-        text = value_text(outside)
-        other = "alone" if text == params[0].name else f"as `{text}`"
+        text, name = value_text(outside), params[0].name
+        meant = f": a ratio is `exp(-{name})`, or the budget of one is `-ln {name}`"
+        other = f"alone{meant}" if text == name else f"as `{text}`"
         why = f"{first} is a budget here, so it stands in `exp` and budgets only, not {other}"
         return why, outside
     number = next((value for value in found if isinstance(value, exact.ExpNumber)), None)
@@ -350,10 +351,20 @@ def _bounds_fit(known: claims.ForAll, asked: Sequence[Asked], scope: Scope) -> b
                 text = f"[{each.span.text}]" if is_pair else value_text(each.value)
                 there = _value_there(each, line, failing)
                 place = line.example_text(failing)
-                scope.report(BoundForSomeValues(each.span, text, each.needed, there, place))
+                positive = joined(and_, [known.asked(line), line.where(number, (1,))])
+                is_negative = each.needed == "budget" and positive.is_empty
+                edit = _negated(one_line(each.span.text)) if is_negative else None
+                scope.report(BoundForSomeValues(each.span, text, each.needed, there, place, edit))
                 is_sound = False
                 break
     return is_sound
+
+
+def _negated(text: str) -> str:
+    """Return an expression with the other sign: `-ln p` for `ln p`, and back."""
+    if not {"+", "-"} & set(text[1:]):
+        return text[1:] if text[0] == "-" else f"-{text}"
+    return f"-({text})"
 
 
 def _value_there(each: Asked, line: Line, failing: Region) -> str:
