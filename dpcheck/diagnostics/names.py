@@ -214,6 +214,10 @@ _FUNCTIONS_ELSEWHERE = {
     ),
     "range": "it is `lo..hi`; both ends are included",
     "log": "write `ln` for the natural logarithm",
+    **dict.fromkeys(
+        ["puredp", "pure_dp", "approxdp", "approx_dp", "adp", "edp"],
+        "it is `dp(epsilon)`, or `dp(epsilon, delta)`",
+    ),
     "gdp": "a Gaussian trade-off curve has no exact form; `compute m: tradeoff` shows the curve",
     "d": "say the distance: `abs(x - x')`, `hamming(x, x')`, `l1(x, x')` or `linf(x, x')`",
     **dict.fromkeys(

@@ -309,11 +309,16 @@ Right: var a[1..5] := 0
 
 
 class MalformedBinder(Mistake, code="DP116"):
-    """`f(e1 : e2)` where e1 is not `name in set`, or f binds nothing."""
+    """`f(e1 : e2)` where e1 is not `name in set`, or f binds nothing.
+
+    `edit` is a name with a set.
+    """
 
     function: str
     binds: bool
+    edit: str | None
 
+    help_text = "write `{self.edit}`, with the set that is meant"
     explanation = """\
 `forall`, `exists`, `sum`, `product`, `max`, `min`, `count`, `argmax` and `argmin` bind one variable
 that ranges over a set: `sum(i in 1..3 : a[i])`, perhaps with a condition, as in

@@ -448,7 +448,9 @@ class Builder:
             case _:
                 binds = kind.text in BINDERS
                 place = membership.span if binds else self._place(kind)
-                self._report(syntax.MalformedBinder(place, kind.text, binds))
+                is_name = binds and isinstance(membership, s.Name)
+                edit = f"{membership.span.text} in 1..3" if is_name else None
+                self._report(syntax.MalformedBinder(place, kind.text, binds, edit))
                 return body
 
     # --- formulas ----------------------------------------------------------------------------

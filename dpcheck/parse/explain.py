@@ -477,6 +477,7 @@ _EDITS: tuple[tuple[str, str, str, str, str], ...] = (
     ("FOR", "NAME", "COMMA", "", "give each variable its set, as in `for i in S, j in T`"),
     ("", "", "IF", "WHERE", "write `where`"),
     ("", "ADJACENT", "OPEN", "", "between states write `adjacent s ~ t`"),
+    ("", "IN", "OPEN_BRACKET", "", "a set is `0..3`; of a quantity write a claim for each end"),
     ("", "", "PLUS STAR", "AT", "independent runs are `compose(m, 3)`, of two `compose(a, b)`"),
     ("IMPORT", "NAME", "", "", 'import a file by its path: `import "{before}.dpm"`'),
 )
@@ -505,6 +506,8 @@ def _edit_of_comma(here: _Place) -> str | None:
         return "`where` comes after the last set"
     if here.accepts("COLON") and here.accepts("AND"):
         return "join conditions by `&`"
+    if here.accepts("CHECK") and here.accepts("PLUS"):
+        return "write a claim for each, `check m: ...`"
     return None
 
 

@@ -867,6 +867,7 @@ PATTERNS = {
         (rf"(?<!state )(\w+) *: *{_TYPE}\b", r"\1"),
         *((rf"(?<=\) ){word}\b(?= *[-\w(\[])", meant) for word, meant in POLICY_WORDS.items()),
         (r"(?<=\) )(?:un(?:clamped|truncated|limited)|infinite)\b", "unbounded"),
+        (r"(?:pure|approx\w*|\((?:ε|eps)\w*\))[- ]+(?=dp\()", ""),
         (rf"({_OF_ONE}) +(?!{_WORD}\b)(\w+(?:\[\w+\])?)(?![\w\[(]| *(?:\(|:=|~))", r"\1(\2)"),
         (rf"{_QUANTITY} *\{{{_INNER}\}}", r"\1(\2)"),
         (rf"({_QUANTITY}(?:\([^()\n]*\))?) +(\d[\d./]*){_LINE_END}", r"\1 <= \3"),
@@ -898,6 +899,7 @@ PATTERNS = {
         (rf"param +(e(?:ps\w*)?){_LINE_END}", r"param \1 > 0"),
         (rf"param +(\w+){_LINE_END}", r"param \1 in (0, 1)"),
     ),
+    "ASK": ((rf"query +(\w+){_LINE_END}(?!\s*in\b)", r"query \1 in {a, b}"),),
     "CONST": ((r"const +(\w+) +(\d\S*)", r"const \1 = \2"),),
     "NUMBER": (
         *_PAIRS,

@@ -341,12 +341,9 @@ def _of_binding(name: str, binding: scopes.Binding, scope: scopes.Scope, span: S
         case scopes.Held(role="round"):
             return refused(RoundAsValue(span, name), scope)
         case scopes.Held(role="stream"):
-            return refused(
-                StreamMisused(
-                    span, name, f"is read one value a round: `{name}[i]` in `for i in 1..`"
-                ),
-                scope,
-            )
+            wanted = f"is read one value a round: `{name}[i]` in `for i in 1..`"
+            advice = f"what is read otherwise has an end: `{name}[1..3] in integers`"
+            return refused(StreamMisused(span, name, wanted, advice), scope)
         case scopes.Held(variable=variable):
             return _at(variable, span)
         case scopes.Local(walk=walk):
