@@ -38,6 +38,15 @@ Right: input x in {pos, neg}   ...   y := if x = pos then 1 else 0
         return *super().labels, *others
 
 
+class LoopOverArray(WrongKind):
+    """A loop over the elements of an array, by the names of both."""
+
+    array: str = ""
+    variable: str = ""
+
+    help_text = "write `{self.edit}`, and `{self.array}[{self.variable}]` for the element"
+
+
 class NotConstant(Mistake, code="DP402"):
     """An expression that must be known before any run, and reads names that are not."""
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Final, assert_never
 
 from dpcheck.diagnostics import composition, structure
-from dpcheck.diagnostics.kinds import NotAnArray
+from dpcheck.diagnostics.kinds import LoopOverArray, NotAnArray
 from dpcheck.model import program, surface
 from dpcheck.model.expressions import Apply, ArrayVar, Binder, Const, Expr, Var, reads
 from dpcheck.model.offers import fixed_symbol, offer_symbol
@@ -422,10 +422,19 @@ class _Walk(Locals):
         domain = (expressions.expression if is_written else expressions.ordered)(
             index.domain, scope
         )
+        if isinstance(domain, ArrayVar):
+            domain = self.indices_of(domain, index, scope)
         inside = partial(self.over, rest, body)
         return self.rounds(
             inside, domain, scope, index.variable, index.domain.span, is_written=is_written
         )
+
+    def indices_of(self, array: ArrayVar, index: surface.LoopIndex, scope: Scope) -> Expr:
+        """Return the indices of an array that is looped over, which is a mistake."""
+        indices, place = range(array.lo, array.lo + len(array.cells)), index.domain.span
+        edit, names = f"{array.lo}..{indices.stop - 1}", (place.text, index.variable.name)
+        scope.report(LoopOverArray(place, "a set", "an array", (), edit, "this is", *names))
+        return Const(SetValue(indices), place)
 
     def endless(
         self, index: surface.LoopIndex, domain: surface.EndlessRange, body: Body, scope: Scope
