@@ -202,10 +202,16 @@ Right: var a[1..3] := 0
 
 
 class LocalChangesShape(Mistake, code="DP528"):
-    """A local declared twice: as an array and not, or with two ranges, or with values and none."""
+    """A local declared twice: as an array and not, or with two ranges, or with values and none.
+
+    `above` is the line that a declaration of its values belongs above.
+    """
 
     name: str
     first: Span
+    above: int | None = None
+
+    help_text = "put the declaration above line {self.above}"
 
     title_text = "`{self.name}` is declared in two ways"
     label_text = "here otherwise"

@@ -292,7 +292,8 @@ class Locals:
                 is_alike = indices is None
         if is_alike and (domain is None or known.within is not None):
             return False
-        scope.report(structure.LocalChangesShape(declared.span, name, known.span))
+        above = known.span.line if is_alike else None
+        scope.report(structure.LocalChangesShape(declared.span, name, known.span, above))
         self.assigned(name)
         return True
 
