@@ -118,6 +118,8 @@ SATISFIES = frozenset({"satisfies", "is", "has", "fulfills", "ensures"})
 ELSE_IF = frozenset({"elif", "elsif", "elseif"})
 CLAIM_WORDS = frozenset({*QUANTITIES, "P", "D"})
 DRAWN = frozenset({*DISTRIBUTIONS, "laplace"})
+BINDING = {word: word for word in ("sum", "product", "max", "min", "count", "argmax", "argmin")}
+BINDING |= {"all": "forall", "any": "exists"}
 POLICY_WORDS = {
     **dict.fromkeys(["truncated", "bounded", "clipped", "clamp", "censored"], "clamped"),
     **dict.fromkeys(["reflected", "mirrored"], "folded"),
@@ -460,7 +462,8 @@ def _brackets(r: _Reader, i: int) -> Slip | None:
             return r.slip(i, close, r.put(i, ""), comma, r.put(close, ""), why=why)
         opening, closing = ("", "") if is_range else ("{", "}")
         return r.slip(i, close, r.put(i, opening), r.put(close, closing))
-    if r.ends_operand(i - 1) or not inner:
+    is_generator = any(r.type(k) == "FOR" for k in r.directly_in(i, close))
+    if r.ends_operand(i - 1) or not inner or is_generator:
         return None
     is_read = r.type(i - 2) in (*NAMES, "OUTPUT")
     if before == "EQ" and is_read and r.type(r.line_firsts[i]) in QUESTION_WORDS:
@@ -803,9 +806,10 @@ _PROBABILITY = (
 _END = r"(?=\s*(?:[\n;}),]|$))"
 _BEFORE = r"(output|:=|~|=|\() *(?!if\b)"
 _TEST = r"((?:(?!then| else )[^\n{}])+?)"
+_ASKED = r"((?:[^?:\n;{}()]|\([^()\n]*\))+?)"
 _CHOICES = (
     (
-        rf"{_BEFORE}([^?:\n;{{}}(]+?)(?<![=<>]) *\? *([^:\n]+?) *: *([^\n;}}]+?){_END}",
+        rf"{_BEFORE}{_ASKED}(?<![=<>]) *\? *([^:\n]+?) *: *([^\n;}}]+?){_END}",
         r"\1 if \2 then \3 else \4",
     ),
     (
@@ -843,6 +847,7 @@ _ALL_OF = (
         rf"(?:(?<=[\[(:&|!>] )|(?<=[\[(!]))(\w+) +(\w+) +in +{_SET} *: *{_SET}(?= *[\n\]])",
         r"\1(\2 in \3 : \4)",
     ),
+    (rf"(\w+) +(\w+) *: *([^:;#\n]+){_LINE_END}", r"\1(\2 in 1..3 : \3)"),
     (rf"(?<=: )(\w+) +(\w+) +in +{_SET} *: *([^:;#\n]*\]){_LINE_END}", r"\1(\2 in \3 : \4)"),
 )
 _QUESTION = r"(\w+ [^:;#\n]+?) *: *([^:;#\n]*[\w)\]}])"
@@ -852,7 +857,10 @@ _ONE_INTERVAL = r"([(\[][^:;#{}\n,]+,[^:;#{}\n,]+?[)\]])"
 _TWO_INTERVALS = rf"{_ONE_INTERVAL} *(?:and|or|&|\||,|∪) *{_ONE_INTERVAL}"
 _ONE_VALUE = r"\{ *([^:,{}\n]+?) *\}"
 _END_VALUE = r"(\d+(?:/\d+|\.\d+)?)"
-_LOOP_BEHIND = ((rf"{_STATEMENT} +for +(\w+ +in +[^\n;{{}}]+?){_END}", r"for \2 { \1 }"),)
+_STATEMENT_END = r"(?=\s*(?:[\n;}#]|$))"
+_BALANCED = r"(?:[^()\[\]\n;{}]|\([^()\n]*\)|\[[^\[\]\n]*\])+?"
+_LOOP_BEHIND = ((rf"{_STATEMENT} +for +(\w+ +in +{_BALANCED}){_STATEMENT_END}", r"for \2 { \1 }"),)
+_GENERATOR = rf"\(([^\n;{{}}]+?) +for +(\w+) +in +({_BALANCED})\)"
 _LOOP = r"for *\((?:int +)?(\w+) *:?= *([^;\n]+?) *; *\1 *"
 PATTERNS = {
     "NAME": (
@@ -868,6 +876,8 @@ PATTERNS = {
         *((rf"(?<=\) ){word}\b(?= *[-\w(\[])", meant) for word, meant in POLICY_WORDS.items()),
         (r"(?<=\) )(?:un(?:clamped|truncated|limited)|infinite)\b", "unbounded"),
         (r"(?:pure|approx\w*|\((?:ε|eps)\w*\))[- ]+(?=dp\()", ""),
+        *((rf"{word}{_GENERATOR}", rf"{meant}(\2 in \3 : \1)") for word, meant in BINDING.items()),
+        (r"(?<=\} )(?:re)?normali[sz]ed?\b", "normalized"),
         (rf"({_OF_ONE}) +(?!{_WORD}\b)(\w+(?:\[\w+\])?)(?![\w\[(]| *(?:\(|:=|~))", r"\1(\2)"),
         (rf"{_QUANTITY} *\{{{_INNER}\}}", r"\1(\2)"),
         (rf"({_QUANTITY}(?:\([^()\n]*\))?) +(\d[\d./]*){_LINE_END}", r"\1 <= \3"),
@@ -948,6 +958,7 @@ PATTERNS = {
 PATTERNS_OF_STATEMENTS = {
     "NAME": (
         (r"(\w+) *([-+*/])= *(\S+)", r"\1 := \1 \2 \3"),
+        (r"(\w+) *, *(\w+) *(:=|~)", r"(\1, \2) \3"),
         (r"(\w+)\+\+", r"\1 := \1 + 1"),
         (r"(\w+)--(?! )", r"\1 := \1 - 1"),
         (rf"(\w+) *<- *(?:\$ *(?=\w)|(?={_DRAWN}\b))(\w+)", r"\1 ~ \2"),
