@@ -60,7 +60,8 @@ def differences(mechanism: Mechanism) -> tuple[Differences, ...]:
     cases: list[Differences] = []
     for clause in mechanism.adjacency:
         if not isinstance(clause, AdjacentWhere):
-            raise Unreadable(align.RelationOutside(clause.span, "this relation"))
+            edit = f"adjacent {_bounded(mechanism.inputs)}"
+            raise Unreadable(align.RelationOutside(clause.span, "this relation", edit))
         cases.append(_of_clause(clause.condition, mechanism))
     return tuple(dict.fromkeys(case for one in cases for case in (one, one.mirrored)))
 
@@ -141,8 +142,8 @@ def _distance(part: Expr, private: dict[str, Input]) -> tuple[str, Iterable[str]
     match left:
         case Apply(op=("linf" | "l1") as word, args=(ArrayVar() as one, ArrayVar() as other)):
             if word == "l1" and any(private[c].is_stream for c in one.cells if c in private):
-                sides = f"{one.name}, {other.name}"
-                raise Unreadable(align.SumOverStream(part.span, "`l1` of a stream", sides, most))
+                edit = f"linf({one.name}, {other.name}) <= {most}"
+                raise Unreadable(align.SumOverStream(part.span, "`l1` of a stream", edit))
             return _of_arrays(word, (one, other), most, private)
         case Apply(op="abs", args=(difference,)):
             cell = _difference(difference, private)
@@ -201,8 +202,16 @@ def _outside(part: Expr, private: dict[str, Input]) -> align.RelationOutside:
     """Return that a relation is outside of the class, and what is near it."""
     for cell in reads(part):
         if cell in private and private[cell].is_stream:
-            return align.RelationOfStream(part.span, _word(part), private[cell].name)
-    return align.RelationOutside(part.span, _word(part))
+            edit = f"`input {private[cell].name}[1..3] in 0..2` and `for i in 1..3`"
+            return align.RelationOfStream(part.span, _word(part), edit)
+    return align.RelationOutside(part.span, _word(part), _bounded(dict.fromkeys(private.values())))
+
+
+def _bounded(inputs: Iterable[Input]) -> str:
+    """Return a condition of the class about all private inputs."""
+    private = [one for one in inputs if not one.is_public]
+    distance = ("abs({0} - {0}') <= 1", "linf({0}, {0}') <= 1")
+    return " & ".join(distance[one.lo is not None].format(one.name) for one in private)
 
 
 def _difference(expr: Expr, private: dict[str, Input]) -> tuple[str, int, int | Rational] | None:

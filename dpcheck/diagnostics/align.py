@@ -22,36 +22,26 @@ class RelationOutside(Mistake, code="DP555"):
     """A relation of neighbors that says more than how much inputs of all integers differ."""
 
     what: str
+    edit: str
 
     title_text = "{self.what} does not say how much the values of neighbors differ"
-    help_text = (
-        "write `linf(q, q') <= 1` for an array or a stream q, `abs(x - x') <= 1` for a number x,"
-        " joined by `&`: these are other neighbors, so it is another claim"
-    )
+    help_text = "write `{self.edit}`: these are other neighbors, so it is another claim"
     explanation = _CLASS
 
 
 class SumOverStream(RelationOutside):
-    """A bound of the sum of all differences of a stream, by the text of its two sides."""
-
-    sides: str
-    bound: int
+    """A bound of the sum of all differences of a stream."""
 
     help_text = (
-        "write `linf({self.sides}) <= {self.bound}`: another claim, about more neighbors,"
-        " whose budget is enough for these but may be more than they need"
+        "write `{self.edit}`: another claim, about more neighbors, whose budget is enough for these"
+        " but may be more than they need"
     )
 
 
 class RelationOfStream(RelationOutside):
-    """Another relation of streams: any is one of finitely many rounds."""
+    """Another relation of streams: any is one of finitely many rounds, `edit`."""
 
-    stream: str
-
-    help_text = (
-        "any relation is one of finitely many rounds and values:"
-        " `input {self.stream}[1..3] in 0..2` and `for i in 1..3`"
-    )
+    help_text = "any relation is one of finitely many rounds and values: {self.edit}"
 
 
 class FreeDifference(Mistake, code="DP556"):
