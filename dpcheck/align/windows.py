@@ -38,7 +38,7 @@ from dpcheck.model.program import (
     numbered,
     successors,
 )
-from dpcheck.model.values import SetValue, Value
+from dpcheck.model.values import INTEGERS, SetValue, Value
 from dpcheck.records import dataclass, replace
 
 SHOWN = "shown#"
@@ -101,6 +101,17 @@ def window(mechanism: Mechanism, size: Size) -> Mechanism:
     cells = {f"{one.name}[i]": one.cells for one in streams.values()}
     written_out = _rounds(finite, head, cells, size)
     return written_out if size.is_endless else _first_outputs(written_out, size.n_rounds)
+
+
+def on_all_integers(mechanism: Mechanism) -> Mechanism:
+    """Return the mechanism where inputs from sets of integers may be any integers."""
+    wider = [
+        replace(one, domain=INTEGERS, where=None)
+        if isinstance(one.domain.items, range) or all(type(v) is int for v in one.domain)
+        else one
+        for one in mechanism.inputs
+    ]
+    return replace(mechanism, inputs=tuple(wider))
 
 
 def forgets_noise(mechanism: Mechanism) -> bool:

@@ -355,6 +355,11 @@ class Mechanism:
         return any(one.is_unbounded for one in self.inputs)
 
     @property
+    def has_analyst(self) -> bool:
+        """Return whether queries are asked, by one who adapts or has fixed them beforehand."""
+        return any(isinstance(node, Output) and node.query is not None for node in self.nodes)
+
+    @property
     def has_queries(self) -> bool:
         """Return whether an analyst who adapts chooses anything."""
         return any(isinstance(node, Output) and node.query == "adaptive" for node in self.nodes)

@@ -164,7 +164,16 @@ class _Work:
             from dpcheck.pipeline.claims.analysts import outcome_over_analysts
 
             return outcome_over_analysts(check, limits)
-        self.explored = self.explorations.explored(check, limits)  # labels may take too long
+        try:
+            self.explored = self.explorations.explored(check, limits)  # labels may take too long
+        except LimitReached as reached:
+            if reached.limit.kind != "states":
+                raise
+            from dpcheck.pipeline.claims.everywhere import proved_everywhere
+
+            if (proved := proved_everywhere(check, limits)) is None:
+                raise
+            return proved, None
         ready = made_ready(check, self.explorations, limits)
         self.explored = ready.explored
         return outcome_of(ready, limits)

@@ -10,10 +10,10 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import cache, partial
 from operator import and_
 from time import process_time
-from typing import NamedTuple, TypeVar, cast
+from typing import NamedTuple, NoReturn, TypeVar, cast
 
 from dpcheck.align.neighbors import Unreadable
-from dpcheck.align.windows import Row, Size, longer, round_of, window
+from dpcheck.align.windows import Row, Size, longer, on_all_integers, round_of, window
 from dpcheck.check.all_values.decide import (
     closed_ends,
     holding_everywhere,
@@ -145,6 +145,46 @@ def outcomes_everywhere(check: ResolvedCheck, limits: Limits) -> Generator[Outco
     assert isinstance(target, Mechanism), "it has inputs"
     verdict = Violated(_cut_off(outcome.verdict.counterexample, target.n_rounds))
     return replace(outcome, verdict=verdict), replace(of_window[0], whole=check)
+
+
+def proved_everywhere(check: ResolvedCheck, limits: Limits) -> Outcome | None:
+    """Return that a claim holds as it does where inputs are all integers; None where it may not.
+
+    Inputs from finite sets are some of all, and so are neighbors: they lose no more. The claim is
+    `dp(ε)`, of which `dp(ε, δ)` follows, or that ε is at most a budget.
+    """
+    mechanism, epsilon = check.target, _largest_budget(check.claim)
+    if not isinstance(mechanism, Mechanism) or mechanism.has_analyst or epsilon is None:
+        return None
+    is_single = check.for_all is not None and check.for_all.single is not None
+    if check.parts or mechanism.sampled_at is not None or is_single:
+        return None
+    mechanism = on_all_integers(mechanism)
+    wide = replace(check, target=mechanism)
+
+    def unasked(*_: object) -> NoReturn:
+        raise AssertionError("no window is asked whether the claim holds")
+
+    try:
+        search = _Search(wide, unasked, unasked, limits)
+        if search.most is None or not search.is_below("<=", epsilon):
+            return None
+        _on_window(wide, limits, smallest_size(mechanism), check.claim)  # runs meet no mistake
+    except (LimitReached, MistakesFound, Unreadable):
+        return None
+    return search.proved(Holds())
+
+
+def _largest_budget(claim: claims.Claim) -> Budget | None:
+    """Return the ε up to which a claim holds, None if that is no such claim."""
+    match claim:
+        case claims.PrivacyClaim(epsilon=epsilon):
+            return epsilon
+        case claims.QuantityClaim(
+            quantity=claims.TightEpsilon(), comparison="<=", bound=Budget() as bound
+        ):
+            return bound
+    return None
 
 
 def _seen_repeating(size: Size, asked: Ready, limits: Limits, streams: Sequence[str]) -> Seen:

@@ -109,11 +109,15 @@ def lacking(
 def everywhere(check: ResolvedCheck, heading: Heading | None, outcome: Outcome) -> Witness | None:
     """Return the witness of a claim about infinitely many inputs, with its alignment if any.
 
-    Or about more analysts, who have fixed their queries, than can be listed.
+    Or about more than can be listed, or more analysts, who have fixed their queries.
     """
-    if isinstance(check.target, Mechanism) and not check.target.has_unbounded_inputs:
+    assert isinstance(check.target, Mechanism), "others have no inputs"
+    if check.target.has_analyst:
         return lacking(check, heading, "it is about more analysts than can be listed")
-    reason = "it is about infinitely many inputs"
+    many = "infinitely many inputs"
+    if not check.target.has_unbounded_inputs:
+        many = "more inputs than can be listed"
+    reason = f"it is about {many}"
     if not isinstance(outcome.verdict, Holds):
         return lacking(check, heading, reason)
     texts = [

@@ -1,0 +1,97 @@
+"""Claims about more inputs than can be listed, which hold where inputs are all integers."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.checking import check_text, verdicts
+
+ABOVE = """
+{param}
+mechanism m(k = 10) {{
+  input q[1..k] in {values}
+  public t in 0..2
+  adjacent linf(q, q') <= 1
+  noisy_t ~ geometric(t, {threshold}) unbounded
+  for i in 1..k {{
+    z ~ geometric(q[i], {noise}) unbounded
+    if z {compared} noisy_t {{ output top stop }}
+    output {shown}
+  }}
+}}
+"""
+
+
+def above(values="0..100", compared=">=", shown="bot", param="", weights=("1/4", "1/2")):
+    threshold, noise = weights
+    return ABOVE.format(**locals())
+
+
+@pytest.mark.parametrize("values", ["0..100", "{1, 2, 5, 8, 10}", "-3..10^12 where true"])
+def test_what_is_proved_of_all_integers_holds_for_some(values):
+    claims = ["dp(ln 16)", "dp(ln 16, 1/10)", "epsilon <= ln 16", "epsilon(1/5) <= 3"]
+    report = check_text(above(values) + "".join(f"check m: {claim}\n" for claim in claims))
+    assert verdicts(report) == ["holds"] * len(claims)
+    assert "noise of z +0" in str(report["results"][0]["beside"])
+
+
+def test_it_holds_for_all_values_of_a_parameter():
+    weights = "exp(-eps/2)", "exp(-eps/4)"
+    model = above(param="param eps > 0", weights=weights)
+    claims = "check m: dp(eps)\ncheck m: dp(eps/2)\ncheck m for eps in [1, 1]: dp(eps)\n"
+    report = check_text(model + claims)
+    assert verdicts(report) == ["holds", "undecided", "undecided"]
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "check m: dp(ln 15)",  # more than any window shows, less than is proved
+        "check m: epsilon < ln 16",
+        "check m: epsilon = ln 16",
+        "check m: delta(ln 16) = 0",
+        "compute m: epsilon",
+        "check compose(m, 2): dp(2 * ln 16)",
+        "check group(m, 1): dp(ln 16)",
+    ],
+)
+def test_others_are_left_open(claim):
+    assert verdicts(check_text(above() + claim)) == ["undecided"]
+
+
+def test_a_refuted_claim_that_is_proved_is_not_as_claimed():
+    (result,) = check_text(above() + "refute m: dp(ln 16)")["results"]
+    assert (result["verdict"], result["ok"]) == ("holds", False)
+
+
+@pytest.mark.parametrize("compared", [">=", ">", "<", "<="])
+@pytest.mark.parametrize("shown", ["bot", "z", "if q[1] > 0 then yes else no"])
+@pytest.mark.parametrize("budget", ["ln 8", "ln 16"])
+def test_only_what_holds_for_small_sets_is_said_to(compared, shown, budget):
+    """The ordinary engine decides of two numbers what is left open where states are few."""
+    model = above("0..1", compared, shown).replace("k = 10", "k = 2")
+    claim = f"check m: dp({budget})"
+    (few,) = verdicts(check_text(model + claim, "--max-states", "5"))
+    whole = check_text(model + claim)
+    assert few in {"holds", "undecided"}
+    assert few == "undecided" or verdicts(whole) == ["holds"]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["var c in 0..50 := q[1]  output c > 3", "output 10 / (q[1] - 50) > 2", "output q[1] > 7"],
+)
+def test_what_is_no_claim_about_all_integers_is_left_open(statement):
+    model = above().replace("for i in", f"{statement}\n  for i in")
+    assert verdicts(check_text(f"{model}check m: dp(ln 16)")) == ["undecided"]
+
+
+def test_the_alignment_is_the_evidence(tmp_path):
+    report = check_text(above() + "check m: dp(ln 16)", "--witness", str(tmp_path))
+    assert verdicts(report) == ["holds"]
+    (path,) = tmp_path.iterdir()
+    witness = json.loads(path.read_text("utf-8"))
+    assert "more inputs than can be listed" in json.dumps(witness)
+    assert any("noise of noisy_t" in text for text in witness["alignment"])
