@@ -169,14 +169,23 @@ class _Work:
         except LimitReached as reached:
             if reached.limit.kind != "states":
                 raise
-            from dpcheck.pipeline.claims.everywhere import proved_everywhere
-
-            if (proved := proved_everywhere(check, limits)) is None:
-                raise
-            return proved, None
+            return self.outcome_of_many(reached), None
         ready = made_ready(check, self.explorations, limits)
         self.explored = ready.explored
         return outcome_of(ready, limits)
+
+    def outcome_of_many(self, reached: LimitReached) -> Outcome:
+        """Return the outcome where states are too many, if it is that for all integers."""
+        from dpcheck.pipeline.claims.everywhere import proved_everywhere
+
+        proved, claim = proved_everywhere(self.check, self.limits)
+        if proved is not None:
+            return proved
+        limit = reached.limit
+        if claim and limit.advice:
+            advice = f"claim what is proved, `{claim}`, or {limit.advice}"
+            limit = replace(limit, advice=advice)
+        raise LimitReached(limit, reached.progress)
 
     def outcome_everywhere(self) -> Generator[Known, None, tuple[Outcome, Ready | None]]:
         """Return the outcome for inputs that are all integers, and tell what is known before."""

@@ -61,6 +61,13 @@ def test_others_are_left_open(claim):
     assert verdicts(check_text(above() + claim)) == ["undecided"]
 
 
+def test_a_smaller_bound_is_left_open_with_the_claim_that_is_proved():
+    (result,) = check_text(above() + "check m: dp(ln 15)")["results"]
+    assert result["reason"]["option"].startswith("claim what is proved, `check m: dp(ln(16))`, or ")
+    (others,) = check_text(above() + "check m: delta(ln 2) <= 1/2")["results"]
+    assert others["reason"]["option"].startswith("shrink the sets")
+
+
 def test_a_refuted_claim_that_is_proved_is_not_as_claimed():
     (result,) = check_text(above() + "refute m: dp(ln 16)")["results"]
     assert (result["verdict"], result["ok"]) == ("holds", False)

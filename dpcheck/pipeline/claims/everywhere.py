@@ -147,18 +147,19 @@ def outcomes_everywhere(check: ResolvedCheck, limits: Limits) -> Generator[Outco
     return replace(outcome, verdict=verdict), replace(of_window[0], whole=check)
 
 
-def proved_everywhere(check: ResolvedCheck, limits: Limits) -> Outcome | None:
-    """Return that a claim holds as it does where inputs are all integers; None where it may not.
+def proved_everywhere(check: ResolvedCheck, limits: Limits) -> tuple[Outcome | None, str]:
+    """Return that a claim holds as it does where inputs are all integers, None where it may not.
 
-    Inputs from finite sets are some of all, and so are neighbors: they lose no more. The claim is
-    `dp(ε)`, of which `dp(ε, δ)` follows, or that ε is at most a budget.
+    Then the text is a claim that does, if there is one. Inputs from finite sets are some of all
+    integers, and so are neighbors: they lose no more. The claim is `dp(ε)`, of which `dp(ε, δ)`
+    follows, or that ε is at most a budget.
     """
     mechanism, epsilon = check.target, _largest_budget(check.claim)
     if not isinstance(mechanism, Mechanism) or mechanism.has_analyst or epsilon is None:
-        return None
+        return None, ""
     is_single = check.for_all is not None and check.for_all.single is not None
     if check.parts or mechanism.sampled_at is not None or is_single:
-        return None
+        return None, ""
     mechanism = on_all_integers(mechanism)
     wide = replace(check, target=mechanism)
 
@@ -167,12 +168,14 @@ def proved_everywhere(check: ResolvedCheck, limits: Limits) -> Outcome | None:
 
     try:
         search = _Search(wide, unasked, unasked, limits)
-        if search.most is None or not search.is_below("<=", epsilon):
-            return None
         _on_window(wide, limits, smallest_size(mechanism), check.claim)  # runs meet no mistake
     except (LimitReached, MistakesFound, Unreadable):
-        return None
-    return search.proved(Holds())
+        return None, ""
+    if search.most is None:
+        return None, ""
+    if not search.is_below("<=", epsilon):
+        return None, f"check {check.target_text}: dp({amount_of(search.most).exact})"
+    return search.proved(Holds()), ""
 
 
 def _largest_budget(claim: claims.Claim) -> Budget | None:
