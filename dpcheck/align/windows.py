@@ -44,6 +44,9 @@ from dpcheck.records import dataclass, replace
 SHOWN = "shown#"
 """The variable that counts outputs."""
 
+FEW_INPUTS = 250
+"""So many are looked at where all are too many."""
+
 Row = tuple[tuple[str, Value], ...]
 """An input: the values of all cells, by their names."""
 
@@ -150,6 +153,21 @@ def _restricted(inputs: Sequence[Input], rows: Sequence[Row]) -> tuple[Input, ..
         where = some if one.where is None else Logic("and", (one.where, some), span)
         restricted.append(replace(one, where=where))
     return tuple(restricted)
+
+
+def with_few_inputs(mechanism: Mechanism) -> Mechanism:
+    """Return the mechanism with the two middle values of each set, thinned if these are many.
+
+    In the middle all that is compared with inputs is nearest.
+    """
+    inputs = []
+    for one in mechanism.inputs:
+        first = max(one.domain.size - 2, 0) // 2
+        inputs.append(replace(one, domain=SetValue(tuple(one.domain.items[first : first + 2]))))
+    few = replace(mechanism, inputs=tuple(inputs))
+    if 2 ** sum(len(one.cells) for one in inputs) <= FEW_INPUTS:
+        return few
+    return replace(few, inputs=_restricted(inputs, thinned(few, Size(1, 0, 1), FEW_INPUTS).only))
 
 
 def thinned(mechanism: Mechanism, size: Size, most: int) -> Size:

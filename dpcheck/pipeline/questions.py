@@ -169,18 +169,24 @@ class _Work:
         except LimitReached as reached:
             if reached.limit.kind != "states":
                 raise
-            return self.outcome_of_many(reached), None
+            return self.outcome_of_many(check, reached)
         ready = made_ready(check, self.explorations, limits)
         self.explored = ready.explored
         return outcome_of(ready, limits)
 
-    def outcome_of_many(self, reached: LimitReached) -> Outcome:
-        """Return the outcome where states are too many, if it is that for all integers."""
+    def outcome_of_many(
+        self, check: ResolvedCheck, reached: LimitReached
+    ) -> tuple[Outcome, Ready | None]:
+        """Return the outcome where states are too many, if all integers or a few inputs tell it."""
         from dpcheck.pipeline.claims.everywhere import proved_everywhere
+        from dpcheck.pipeline.claims.some_inputs import violated_by_some
 
-        proved, claim = proved_everywhere(self.check, self.limits)
+        proved, claim = proved_everywhere(check, self.limits)
         if proved is not None:
-            return proved
+            return proved, None
+        violated = violated_by_some(check, self.limits)
+        if violated is not None:
+            return violated
         limit = reached.limit
         if claim and limit.advice:
             advice = f"claim what is proved, `{claim}`, or {limit.advice}"
@@ -438,7 +444,9 @@ def _asked(ready: Ready, limits: Limits, claim: QuantityValue) -> Amount | None:
     if ready.whole is None:
         asked = replace(ready.check, claim=claim)  # of all that is told, not of less
         return decided(made_ready(asked, ready.explorations, limits), limits)[0].value
-    if ready.whole.for_all is not None:
+    target = ready.whole.target
+    is_finite = isinstance(target, Mechanism) and not target.has_unbounded_inputs
+    if ready.whole.for_all is not None or is_finite:
         return None
     from dpcheck.pipeline.claims.everywhere import outcome_everywhere
 

@@ -1,11 +1,13 @@
-"""Claims about more inputs than can be listed, which hold where inputs are all integers."""
+"""Claims about more inputs than can be listed: what is proved of all integers, or a few violate."""
 
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
+import dpcheck
 from tests.checking import check_text, verdicts
 
 ABOVE = """
@@ -48,10 +50,13 @@ def test_it_holds_for_all_values_of_a_parameter():
 @pytest.mark.parametrize(
     "claim",
     [
-        "check m: dp(ln 15)",  # more than any window shows, less than is proved
+        "check m: dp(ln 15.999)",  # more than a few inputs lose, less than is proved
         "check m: epsilon < ln 16",
         "check m: epsilon = ln 16",
         "check m: delta(ln 16) = 0",
+        "check m: delta(ln 16) > 0",
+        "check m: epsilon >= ln 2",
+        "check m: D{ln 2} [ F top ]",
         "compute m: epsilon",
         "check compose(m, 2): dp(2 * ln 16)",
         "check group(m, 1): dp(ln 16)",
@@ -62,7 +67,7 @@ def test_others_are_left_open(claim):
 
 
 def test_a_smaller_bound_is_left_open_with_the_claim_that_is_proved():
-    (result,) = check_text(above() + "check m: dp(ln 15)")["results"]
+    (result,) = check_text(above() + "check m: dp(ln 15.999)")["results"]
     assert result["reason"]["option"].startswith("claim what is proved, `check m: dp(ln(16))`, or ")
     (others,) = check_text(above() + "check m: delta(ln 2) <= 1/2")["results"]
     assert others["reason"]["option"].startswith("shrink the sets")
@@ -102,3 +107,46 @@ def test_the_alignment_is_the_evidence(tmp_path):
     witness = json.loads(path.read_text("utf-8"))
     assert "more inputs than can be listed" in json.dumps(witness)
     assert any("noise of noisy_t" in text for text in witness["alignment"])
+
+
+@pytest.mark.parametrize(
+    ("values", "k", "claim"),
+    [
+        ("0..100", 10, "dp(ln 4)"),
+        ("0..100", 10, "dp(ln 4, 1/10^9)"),
+        ("0..10^12", 30, "dp(ln 4)"),
+        ("0..100", 10, "epsilon < ln 4"),
+        ("0..100", 10, "delta(ln 2) <= 1/10^6"),
+        ("0..100 where true", 10, "dp(ln 4)"),
+    ],
+)
+def test_what_a_few_inputs_violate_is_violated(values, k, claim):
+    """They are told as some of all, and no bound of theirs is told for all."""
+    model = above(values).replace("k = 10", f"k = {k}").replace("t in 0..2", f"t in {values}")
+    (found,) = check_text(f"{model}check m: {claim}")["results"]
+    assert found["verdict"] == "violated"
+    assert "tight" not in found["explanation"]
+    pair = [found["explanation"]["neighbors"][side] for side in ("left", "right")]
+    middle = 49 if "0..100" in values else (10**12 - 1) // 2
+    numbers = {int(n) for side in pair for n in re.findall(r"-?\d+", side.partition("=")[2])}
+    assert numbers == {middle, middle + 1}
+
+
+def test_what_only_other_inputs_violate_is_left_open():
+    """Nothing is a neighbor, or nothing is an input, among the few."""
+    for part in ("0..100 where q[1] > 80", "{10 * j for j in 0..9}"):
+        report = check_text(above(part) + "check m: dp(ln 2)")
+        assert verdicts(report) == ["undecided"]
+
+
+def test_clamped_noise_is_asked_of_a_few_inputs_too():
+    model = above().replace("unbounded", "clamped 0..100").replace("t in 0..2", "t in 40..60")
+    report = check_text(f"{model}check m: dp(ln 4)\nrefute m: dp(ln 4)\ncheck m: dp(ln 16)\n")
+    assert verdicts(report) == ["violated", "violated", "undecided"]
+    assert [each["ok"] for each in report["results"]][:2] == [False, True]
+    assert "looked at" in text_of_first(model + "check m: dp(ln 4)")
+
+
+def text_of_first(text):
+    """Return the report on the first claim."""
+    return str(dpcheck.loads(text).answers()[0])
