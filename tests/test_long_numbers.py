@@ -18,7 +18,7 @@ AROUND = "mechanism m {{ input x in 0..1 adjacent all {} }}\ncheck m: dp(ln 3)"
     ("text", "expected"),
     [
         ("for k in 1..{n} {{ check m(k = k): dp(0) }} mechanism m(k) {{ output k }}", "DP609"),
-        ("mechanism m {{ input x in 0..{n} adjacent all output x }} check m: dp(1)", "undecided"),
+        ("mechanism m {{ input x in 0..{n} adjacent all output x }} check m: dp(1)", "violated"),
         (AROUND.format("y := (1, 2) output y[{n}]"), "DP501"),
         (AROUND.format("y := (1, 2) output y[x + {n}]"), "DP501"),
         (AROUND.format("y ~ geometric(x, 1/2) clamped 0..{n} output y"), "undecided"),
