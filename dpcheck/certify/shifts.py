@@ -13,6 +13,7 @@ Taken as known: what neighbors differ by, what other distributions draw, and tha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import product
 from typing import NamedTuple, cast
 
@@ -102,6 +103,10 @@ class _After(NamedTuple):
 class _MissingError(NotKeptError):
     """The difference of an input is not chosen yet."""
 
+    def __init__(self, cell: str) -> None:
+        super().__init__()
+        self.cell = cell
+
 
 class _Step:
     """What may happen at one state. A statement is followed once for every list of choices."""
@@ -123,12 +128,14 @@ class _Step:
             raise NotKeptError  # every round reads values of its own
         try:
             ways = list(self._ways())
-        except _MissingError:
-            self.is_open = not self._chosen(answers, places)
+        except _MissingError as missing:
+            # Without an answer there must be no neighbors here: no difference that is left.
+            chosen = self._chosen(answers, places) if answers else {missing.cell}
+            self.is_open = not chosen
             if self.is_open:
                 ways = list(self._ways())
             else:
-                ways = [(after, ()) for after in self._differences(answers, places)]
+                ways = [(after, ()) for after in self._differences(chosen)]
         for after, needs in ways:
             if not any(self._is_kept(after, needs, one, places[one.target]) for one in answers):
                 raise NotKeptError
@@ -157,14 +164,12 @@ class _Step:
         self.counts.append(count)
         return self.script[len(self.counts) - 1]
 
-    def _differences(
-        self, answers: Sequence[Answer], places: Mapping[int, Place]
-    ) -> Iterator[_After]:
-        """Yield all differences of the cell that the answers choose one for."""
-        known, cells = self.place.known, self._chosen(answers, places)
+    def _differences(self, cells: AbstractSet[str]) -> Iterator[_After]:
+        """Yield all differences of the one cell for which one is chosen."""
         if len(cells) != 1:
             raise NotKeptError
         (cell,) = cells
+        known = self.place.known
         low, high, groups = self.place.ranges[cell]
         room = min((self.place.sums[group] for group in groups), default=high - low)
         for by in range(low, high + 1):
@@ -303,8 +308,9 @@ class _Step:
     def _value(self, expr: expressions.Expr, known: Mapping[str, Mixed]) -> Mixed:
         """Return the value on one path, where the choices so far say how comparisons come out."""
         names = list(expressions.reads(expr))
-        if any(name not in known and name in self.place.ranges for name in names):
-            raise _MissingError
+        for name in names:
+            if name not in known and name in self.place.ranges:
+                raise _MissingError(name)
         if not any(is_mixed(known[name]) for name in names if name in known):
             return evaluate(expr, cast("Mapping[str, Value]", known))
         match expr:

@@ -638,6 +638,25 @@ check m: dp(ln 2)"""
     assert error_codes(check_text(text)) == ["DP555"]
 
 
+@pytest.mark.parametrize(
+    ("relation", "cost"),
+    [
+        ("q'[2] - q[2] >= 1 & l1(q, q') <= 1", 1),
+        ("q'[2] - q[2] = 1 & l1(q, q') <= 2", 2),
+        ("l1(q, q') <= 3 & q[2] - q'[2] >= 2", 3),
+    ],
+)
+def test_a_difference_of_one_number_may_leave_none_for_the_next(relation, cost):
+    """Who differs in the first number by all that `l1` allows has no neighbor with the second."""
+    target = mechanism(f"""
+mechanism m {{
+  input q[1..2] in integers
+  adjacent {relation}
+  for i in 1..2 {{ z ~ geometric(q[i], 1/2) unbounded  output z }}
+}}""")
+    assert bound(target) == Budget.ln(2) * cost
+
+
 def test_arrays_that_are_equal_differ_by_nothing():
     target = mechanism("""
 mechanism m {

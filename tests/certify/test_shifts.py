@@ -103,6 +103,18 @@ def test_no_answer_can_be_left_out():
         assert not keeps_paths(edited(alignment, state, k, None))
 
 
+def test_no_answer_is_needed_only_where_no_neighbors_are():
+    """All of `l1` may be spent on q[1]; then q[2], which must differ, has no difference left."""
+    text = ON_ARRAYS.replace("BODY", "output v[1] > w").replace("<= 1", "<= 1 & q'[2] - q[2] >= 1")
+    alignment = found(text)
+    assert keeps_paths(alignment)
+    silent = [state for state in alignment.reached() if not alignment.answers[state]]
+    assert len(silent) > 1  # the end, and what cannot be
+    for state in {*alignment.reached()} - {*silent}:
+        answers = [[] if i == state else each for i, each in enumerate(alignment.answers)]
+        assert not keeps_paths(replace(alignment, answers=answers))
+
+
 def no_answer_can_be_cheaper(alignment):
     """Assert that a certificate with any answer that costs less is refused."""
     paid = [one for one in answers_of(alignment) if one[2].cost]
