@@ -40,7 +40,9 @@ def rates_of(found: Ratios) -> Rates:
     if len(known) < len(ratios):
         of_param = {id(ratio) for ratio, k in zip(with_param, multiples, strict=True) if k}
         wrong = next(i for i, ratio in enumerate(ratios) if id(ratio) not in of_param)
-        raise Unreadable(NoCommonRate(spans[wrong], with_param[0].param.name))
+        one = with_param[0]
+        base = f"exp(-{one.param.name})" if one.is_exponential else one.param.name
+        raise Unreadable(NoCommonRate(spans[wrong], base))
     least = min(known)
     first = apply("neg", (apply("ln", (with_param[known.index(least)],)),))
     assert isinstance(first, exact.ParamBudget), "the logarithm of a parameter depends on it"

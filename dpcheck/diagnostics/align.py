@@ -98,9 +98,12 @@ Right: var n in 0..3 := 0    for i in 1.. { ... n := min(n + 1, 3) ... }
 
 
 class NoCommonRate(Mistake, code="DP559"):
-    """Ratios of noise whose logarithms are not known together."""
+    """Ratios of noise whose logarithms are not known together.
 
-    param: str
+    `base` is what they have to be powers of, `alpha` or `exp(-eps)`; empty without a parameter.
+    """
+
+    base: str
 
     explanation = """\
 Moving noise of ratio r by 1 costs -ln r. These costs are added and compared: for ratios that are
@@ -113,13 +116,13 @@ Right: noisy_t ~ geometric(t, alpha^2) unbounded    noisy_q ~ geometric(q[i], al
 
     @property
     def title(self) -> str:
-        if self.param:
-            return f"a ratio of this noise is no power of `{self.param}`"
+        if self.base:
+            return f"a ratio of this noise is no power of `{self.base}`"
         return "a ratio of this noise is neither rational nor a power of e"
 
     @property
     def help(self) -> str | None:
-        power = f"{self.param}^2" if self.param else "exp(-1/2)"
+        power = f"{self.base}^2" if self.base else "exp(-1/2)"
         return f"write a ratio such as `{power}`, or give the inputs finite sets"
 
 

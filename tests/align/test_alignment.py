@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
 from itertools import pairwise
 from math import log
@@ -892,7 +893,10 @@ mechanism m {{
 }}
 check m: dp(2 * eps)
 """
-    assert error_codes(check_text(text)) == ["DP559"]
+    [mistake] = check_text(text)["errors"]
+    assert mistake["code"] == "DP559"
+    [advised] = re.findall("such as `(.*?)`", mistake["help"])
+    assert verdicts(check_text(text.replace(f"(x, {ratio})", f"(x, {advised})"))) == ["violated"]
 
 
 @pytest.mark.parametrize(
@@ -914,7 +918,7 @@ check m: dp(2 * eps)
 """
     (mistake,) = check_text(text)["errors"]
     assert (mistake["code"], mistake["line"]) == ("DP559", 2 + wrong)
-    assert "`eps`" in mistake["message"]
+    assert "`exp(-eps)`" in mistake["message"]
 
 
 @pytest.mark.parametrize("power", [1, 2, 63, 64])
