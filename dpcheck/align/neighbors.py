@@ -51,6 +51,25 @@ class Differences:
         ranges = tuple((cell, -high, -low) for cell, low, high in self.ranges)
         return Differences(ranges, self.within, self.limits)
 
+    @property
+    def are_empty(self) -> bool:
+        """Return whether no two inputs have such differences: none at all is no difference.
+
+        Where all cells differ by the least they may, groups have the most left for one more.
+        """
+        groups, left = dict(self.within), list(self.limits)
+        least = {cell: max(low, -high, 0) for cell, low, high in self.ranges}
+        for cell, far in least.items():
+            for group in groups[cell]:
+                left[group] -= far
+        if min(left, default=0) < 0 or any(low > high for _, low, high in self.ranges):
+            return True
+        may_differ = (cell for cell, low, high in self.ranges if (low, high) != (0, 0))
+        return not any(
+            least[cell] or min((left[group] for group in groups[cell]), default=1)
+            for cell in may_differ
+        )
+
 
 def differences(mechanism: Mechanism) -> tuple[Differences, ...]:
     """Return the differences of neighbors: one case a clause, and its mirror if that differs.

@@ -658,6 +658,37 @@ mechanism m {{
     assert bound(target) == Budget.ln(2) * cost
 
 
+@pytest.mark.parametrize(
+    ("relation", "is_empty"),
+    [
+        ("q = q'", True),
+        ("linf(q, q') <= 0", True),
+        ("linf(q, q') <= 1 & q'[2] - q[2] > 1", True),
+        ("l1(q, q') <= 1 & q'[1] - q[1] > 0 & q[2] - q'[2] > 0", True),
+        ("l1(q, q') <= 2 & q'[1] - q[1] > 0 & q[2] - q'[2] > 0", False),
+        ("l1(q, q') <= 0 & linf(q, q') <= 1", True),
+        ("l1(q, q') <= 1 & q[1] = q'[1]", False),
+        ("0 <= q'[1] - q[1] <= 1 & q[2] = q'[2]", False),
+    ],
+)
+@pytest.mark.parametrize("values", ["integers", "0..2"])
+def test_what_is_proved_of_no_neighbors_says_nothing(relation, is_empty, values):
+    """As it does of finite inputs."""
+    text = f"""
+param alpha in (0, 1)
+mechanism m {{
+  input q[1..2] in {values}
+  adjacent {relation}
+  for i in 1..2 {{ z ~ geometric(q[i], alpha) unbounded  output z > 0 }}
+}}
+check m: dp(-2 * ln alpha)
+compute m for alpha in [1/2, 1/2]: epsilon
+compute m: epsilon
+"""
+    found = check_text(text)["results"]
+    assert [each["vacuous"] for each in found] == [is_empty] * 3
+
+
 def test_arrays_that_are_equal_differ_by_nothing():
     target = mechanism("""
 mechanism m {

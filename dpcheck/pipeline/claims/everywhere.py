@@ -12,7 +12,7 @@ from operator import and_
 from time import process_time
 from typing import NamedTuple, NoReturn, TypeVar, cast
 
-from dpcheck.align.neighbors import Unreadable
+from dpcheck.align.neighbors import Unreadable, differences
 from dpcheck.align.windows import Row, Size, longer, on_all_integers, round_of, window
 from dpcheck.check.all_values.decide import (
     closed_ends,
@@ -39,6 +39,7 @@ from dpcheck.check.values.verdicts import (
     Phrase,
     Piece,
     Undecided,
+    Vacuity,
     Value,
     Violated,
 )
@@ -263,6 +264,7 @@ class _Search:
         self.decide, self.at_value, self.limits = decide, at_value, limits
         self.proof = proof_of(mechanism, limits)
         self.most, self.beside = self.proof.most, self.proof.beside
+        self.vacuity = _vacuity(mechanism)
         self.low: Epsilon | None = Budget.of(0)
         self.is_stream = round_of(mechanism) is not None
         self.high: Epsilon | None = self.most
@@ -452,7 +454,8 @@ class _Search:
         pieces = tuple(_piece_below(piece, self.most, for_all) for piece in best.pieces)
         known = replace(best, pieces=pieces)
         beside = shown, *self.beside
-        return Outcome(value_of_pieces(known, "epsilon"), NOTHING, beside=beside, all_values=known)
+        value = value_of_pieces(known, "epsilon")
+        return Outcome(value, NOTHING, self.vacuity, beside=beside, all_values=known)
 
     # --- what is known ---------------------------------------------------------------------
 
@@ -530,7 +533,7 @@ class _Search:
         known = None
         if self.for_all is not None and isinstance(verdict, Holds):
             known = holding_everywhere(self.for_all)
-        return Outcome(verdict, NOTHING, (), value, (*beside, *self.beside), known)
+        return Outcome(verdict, NOTHING, self.vacuity, value, (*beside, *self.beside), known)
 
     def undecided(self) -> Outcome:
         """Return that the claim lies between both bounds, with these."""
@@ -549,6 +552,15 @@ class _Search:
         advised = advice(self.mechanism, self.target, self.most)
         limit = Limit("size", unit=why, advice=advised)
         return Outcome(Undecided(limit, Phrase.of(*parts)), NOTHING, beside=self.beside)
+
+
+def _vacuity(mechanism: Mechanism) -> tuple[Vacuity, ...]:
+    """Return that a claim says nothing where no two inputs are neighbors."""
+    if not all(case.are_empty for case in differences(mechanism)):
+        return ()
+    from dpcheck.check.formulas.vacuity import NO_NEIGHBORS
+
+    return (NO_NEIGHBORS,)
 
 
 # --- windows -------------------------------------------------------------------------------
