@@ -1002,6 +1002,26 @@ compute m: epsilon
     assert [round(float(end), 4) for end in amount.enclosure] == [0, 0.694]
 
 
+@pytest.mark.parametrize("values", ["integers", "0..2"])
+@pytest.mark.parametrize(
+    ("kind", "claim", "verdict"),
+    [("check", "dp(ln 2)", "holds"), ("refute", "dp(0)", "holds"), ("compute", "epsilon", "value")],
+)
+def test_a_claim_that_leaves_out_the_chosen_value_says_nothing(kind, claim, verdict, values):
+    text = f"""
+param alpha in (0, 1)
+mechanism m {{
+  input x in {values}
+  adjacent abs(x - x') <= 1
+  z ~ geometric(x, alpha) unbounded
+  output z > 0
+}}
+{kind} m for alpha in (0, 1/4]: {claim}
+"""
+    [found] = check_text(text, "-D", "alpha=1/2")["results"]
+    assert (found["verdict"], found["vacuous"]) == (verdict, True)
+
+
 @pytest.mark.parametrize(
     ("values", "claim", "verdict"),
     [

@@ -21,6 +21,7 @@ from dpcheck.check.all_values.decide import (
     with_ends,
 )
 from dpcheck.check.all_values.piecewise import of_one_value, value_of_pieces
+from dpcheck.check.decide import nothing_asked
 from dpcheck.check.quantities.privacy import false_comparison
 from dpcheck.check.quantities.seen_pairs import complete_evidence, endless_prefixes, seen_pairs
 from dpcheck.check.values.amounts import enclosed_between, epsilon_amount, epsilon_between
@@ -243,6 +244,8 @@ def decided_everywhere(
 
     try:
         search = _Search(check, decide, at_value, limits)
+        if check.leaves_out is not None:
+            return nothing_asked(check.kind, check.leaves_out)
         return (yield from search.outcome(check.claim))
     except Unreadable as found:
         raise ClaimRejected(found.mistake) from None
@@ -282,8 +285,6 @@ class _Search:
         """Return the outcome of a claim, and tell what is known after each step that tells more."""
         yield self.undecided()
         match claim:
-            case claims.FormulaClaim():  # of a parameter for which another value was chosen
-                return Outcome(Holds(), NOTHING)
             case claims.PrivacyClaim(epsilon=epsilon):
                 return (yield from self.compared(claim, "<=", epsilon))
             case claims.QuantityClaim(comparison=comparison, bound=bound):
