@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from dpcheck.exact import compare, number, subtract
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic import formulas as f
 from dpcheck.solve import path_bounds
 from dpcheck.solve.formulas import bounded_formulas
 from dpcheck.solve.formulas.bounded_formulas import horizon
 from dpcheck.solve.formulas.terms import Terms
+from dpcheck.solve.reachability import reach
 from tests.solve.chains import (
     Row,
     as_fraction,
@@ -65,6 +68,38 @@ def test_step_by_step_gives_what_the_oracle_finds(chain: RandomChain, path: f.Pa
     for exact, (low, high) in zip(found, bounds, strict=True):
         assert as_fraction(low) <= exact <= as_fraction(high)
         assert as_fraction(high) - as_fraction(low) <= Fraction(1, 2**20)
+
+
+def test_bounds_allow_for_how_far_apart_those_of_the_rest_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is left after all steps may be known from below alone, and 2^-bits away."""
+
+    def from_below(*question: Any) -> list[reach.Bounds]:
+        *_, bits, _ = question
+        exact = reach_bounds(*question)
+        assert all(low == high for low, high in exact)
+        lows = [(subtract(p, number(1, 2**bits)), p) for p, _ in exact]
+        return [(low if compare(low, 0) > 0 else 0, p) for low, p in lows]
+
+    rows, labels = mixed_chain(12)
+    chain, bits = make_chain(rows, labels), 10
+    path = finally_(both(atom("c"), following(until(no(atom("a")), atom("b")))), 3)
+    expected = [as_fraction(p) for p in probabilities(chain, path)]
+    reach_bounds = reach.reach_bounds
+    monkeypatch.setattr(bounded_formulas, "COUNTING_PAYS_FROM", 1)
+    monkeypatch.setattr(reach, "reach_bounds", from_below)
+    found = path_bounds(
+        chain,
+        path,
+        satisfying=truth(chain),
+        states=np.arange(len(rows)),
+        bits=bits,
+        limits=Limits(),
+    )
+    for p, (low, high) in zip(expected, found, strict=True):
+        assert as_fraction(low) <= p <= as_fraction(high)
+        assert as_fraction(high) - as_fraction(low) <= Fraction(1, 2**bits)
 
 
 def mixed_chain(n: int) -> RandomChain:
