@@ -294,6 +294,26 @@ def test_the_distance_from_integers_is_never_underestimated(
             assert Fraction(float(distances[k - 1])) >= abs(value - round(value))
 
 
+def test_a_fraction_near_the_digits_is_no_value_while_another_is_as_near() -> None:
+    """The first convergents are short ones that digits do not tell from the value."""
+    n = 60
+    system = ruin(n, 2, 3)
+    lifted = dixon_lifting.LiftedSystem(system, Limits())
+    asked = np.arange(n)
+    expected, digits = eliminated(system), dixon_lifting._Digits([], [], [], [], [])
+    n_refused = 0
+    for digit in lifted.digits(Limits()):
+        dixon_lifting._keep(digits, digit, asked)
+        try:
+            found = dixon_lifting._values_by_determinant(lifted, digits, asked)
+        except dixon_lifting.IllConditioned:
+            n_refused += 1
+            continue
+        assert found == expected
+        break
+    assert n_refused > 1
+
+
 def test_a_sum_of_distances_of_one_proves_nothing() -> None:
     lifted = dixon_lifting.LiftedSystem(ruin(50, 2, 3), Limits())
     largest = float((lifted._sizes @ np.ones(50)).max())
