@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcheck.chain.graph import graph_of
+from dpcheck.chain.graph import Graph, graph_of
 from dpcheck.limits import Limits
 from dpcheck.solve import reach_probabilities
+from dpcheck.solve.reachability.reach import reach_bounds
 from tests.solve.chains import Row, as_fraction, make_chain
 from tests.solve.oracle import until_probabilities
 from tests.solve.strategies import chains
@@ -67,3 +68,15 @@ def test_reachability_solves_the_equations_of_larger_chains(kind: str, n: int) -
         target = [s == n - 1 for s in range(n)]
         allowed = [True] * n
         assert reach(rows, target, allowed) == until_probabilities(rows, allowed, target)
+
+
+@pytest.mark.parametrize("scale", [2, 3, 10, 2**20, 2**31, 2**61 - 1])
+def test_steps_are_counted_exactly_where_numbers_outgrow_a_word(scale: int) -> None:
+    """The target is missed with 1/scale a step: after j steps all is over scale^j."""
+    coin = Graph(np.array([0, 2, 3]), np.array([0, 1, 1]))
+    weights = np.array([1, scale - 1, 1]), np.array([scale, 1])
+    target, everywhere = np.array([False, True]), np.ones(2, np.bool_)
+    for bound in range(1, 70):
+        asked = *(target, everywhere, bound, np.array([0]), None), Limits()
+        ((low, high),) = reach_bounds(coin, weights, *asked)
+        assert as_fraction(low) == as_fraction(high) == 1 - Fraction(1, scale**bound)
