@@ -8,7 +8,7 @@ import numpy as np
 
 from dpcheck.chain.graph import graph_of
 from dpcheck.limits import Limits
-from dpcheck.solve.formulas.almost_sure import decided, interpretation
+from dpcheck.solve.formulas.almost_sure import decided, interpretation, progression_by_class
 from dpcheck.solve.formulas.terms import FALSE, TRUE, Terms
 from tests.solve.chains import make_chain
 
@@ -34,3 +34,22 @@ def test_what_follows_a_goal_does_not_make_reaching_it_doubtful() -> None:
     dual = decided(meaning, terms.both(never_a, terms.after(never_a)))[never_a]
     assert dual.true.tolist() == known.false.tolist()
     assert dual.false.tolist() == known.true.tolist()
+
+
+def test_states_are_told_apart_by_more_terms_than_have_codes_in_a_word() -> None:
+    """One digit to base 3 a term: 1 where a literal is true, 2 where it is false.
+
+    The codes of the two states would differ by 2^64, which is nothing in a word.
+    """
+    digits, rest = list[int](), 2**64
+    while rest:
+        digits.append((rest + 1) % 3 - 1)
+        rest = (rest - digits[-1]) // 3
+    terms = Terms()
+    literals = [np.array([digit < 1, digit > -1]) for digit in reversed(digits)]
+    root = terms.both(*map(terms.literal, range(len(digits))))
+    chain = make_chain([{1: Fraction(1)}, {0: Fraction(1)}], ["", ""])
+    everywhere = np.ones(2, np.bool_)
+    meaning = interpretation(graph_of(chain), terms, literals, everywhere, Limits())
+    _, classes = progression_by_class(meaning, root, decided(meaning, root), everywhere)
+    assert sorted(classes.tolist()) == [0, 1]
