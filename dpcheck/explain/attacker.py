@@ -9,23 +9,15 @@ from __future__ import annotations
 
 from math import comb
 
-from flint import ctx
-
 from dpcheck.check.quantities.pair_losses import block_losses
 from dpcheck.check.values.amounts import number_amount
 from dpcheck.exact import add, compare, divide, number
-from dpcheck.exact.number import ball
 from dpcheck.explain.explanation import Attacker
 from dpcheck.explain.pairs import ShownPair
 from dpcheck.explain.subject import Subject
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.privacy.composition import composed
-from dpcheck.privacy.losses import (
-    LossDistribution,
-    runs_to_reach,
-    total_variation,
-    total_variation_of_runs,
-)
+from dpcheck.privacy.losses import LossDistribution, do_runs_reach, runs_to_reach, total_variation
 
 _WANTED = number(98, 100)
 """The total variation at which a guess is right with 99 %."""
@@ -36,8 +28,6 @@ _MAX_LOSSES = 2000
 """Bounds the losses whose mean is summed."""
 _MAX_COMPOSED = 3000
 """So many losses of all runs are composed in a few milliseconds; a dozen times, to count runs."""
-_BITS = 160
-"""Of the difference between a total variation and the one that is wanted."""
 
 
 def attacker(shown: ShownPair, subject: Subject) -> Attacker:
@@ -77,8 +67,7 @@ def _n_runs(losses: LossDistribution, limits: Limits) -> tuple[int, int] | None:
 
 def _are_enough(n: int, losses: LossDistribution, limits: Limits) -> bool:
     """Return whether so many runs give the input away; only a tie takes exact numbers."""
-    with ctx.workprec(_BITS):
-        excess = total_variation_of_runs(losses, n) - ball(_WANTED, _BITS)
-    if excess > 0 or excess < 0:
-        return bool(excess > 0)
+    known = do_runs_reach(_WANTED, losses, n)
+    if known is not None:
+        return known
     return compare(total_variation(composed([(losses, n)], limits)), _WANTED) >= 0

@@ -191,6 +191,13 @@ def total_variation_of_runs(losses: LossDistribution, n: int) -> arb:
         return 1 - never + sum(((each + abs(each)) / 2 for each in excesses), arb(0))
 
 
+def do_runs_reach(goal: Number, losses: LossDistribution, n: int) -> bool | None:
+    """Return whether the n-fold product has a total variation >= goal; None where that is close."""
+    with ctx.workprec(_BITS):
+        excess = total_variation_of_runs(losses, n) - ball(goal, _BITS)
+        return bool(excess > 0) if excess > 0 or excess < 0 else None
+
+
 def _powers(base: Number, most: int) -> list[arb]:
     """Return enclosures of the powers of a number from 0 to `most`."""
     return list(accumulate([ball(base, _BITS)] * most, mul, initial=arb(1)))
