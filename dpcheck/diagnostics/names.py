@@ -48,7 +48,11 @@ def _before(span: Span) -> str:
     return span.source.line(span.line)[: span.column - 1]
 
 
-_IN_A_DRAW = re.compile(rf"\b(exp|{'|'.join(DISTRIBUTIONS)})\([^()]*$")
+_IN_A_DRAW = re.compile(rf"\b(?P<of>exp|{'|'.join(DISTRIBUTIONS)})\((?P<left>[^()]*)$")
+_MECHANISM = re.compile(r"mechanism +(\w+) *(?:\(([^()]*)\))?(?![\s\S]*\n\w)")
+"""The head of the mechanism that a text ends in: its name and parameters."""
+LONG_MECHANISM = 5_000
+"""Characters before a name in which the head of its mechanism is looked for, each time."""
 
 
 class UnknownName(Mistake, code="DP301"):
@@ -116,11 +120,20 @@ Right: y := "Y"                      y ~ uniform({"Y", "N"})
         """How a number is declared that a claim reads, or that says how noise is drawn."""
         if self.reader == "a claim" and self.name.islower():
             return f"declare it, as in `const {self.name} = 1`"
-        if self.span is not None and _IN_A_DRAW.search(_before(self.span)):
-            return (
-                f"declare `param {self.name} > 0`, or a parameter, `mechanism m({self.name} = 1)`"
-            )
-        return None
+        drawn = None if self.span is None else _IN_A_DRAW.search(_before(self.span))
+        if drawn is None:
+            return None
+        assert self.span is not None, "it is drawn somewhere"
+        is_ratio = "," in drawn["left"] or drawn["of"] in ("bernoulli", "geometric_positive")
+        values, value = ("in (0, 1)", "1/2") if is_ratio else ("> 0", "1")
+        declared = f"declare `param {self.name} {values}`"
+        text, end = self.span.source.text, self.span.start
+        head = text.rfind("mechanism ", max(0, end - LONG_MECHANISM), end)
+        home = None if head == -1 else _MECHANISM.match(text, head, end)
+        if home is None:
+            return declared
+        parameters = ", ".join(filter(None, (home[2], f"{self.name} = {value}")))
+        return f"{declared}, or a parameter, `mechanism {home[1]}({parameters})`"
 
 
 class NameTaken(Mistake, code="DP302"):
