@@ -88,6 +88,7 @@ def quantified(
     known = replace(known, single=None, at_logarithms=any(map(_has_no_monomial, values)))
     own, value = known.param.name, _one_asked(known)
     part = _part_of(question, own, value) if len(params) == 1 else None
+    chosen = f"{own}={value}" if len(params) == 1 else _all_but_one(params, values)
     if what is not None:
         instead = _instead_of(claim)
         scope.report(NotForAllValues(*what, own, value, part, instead))
@@ -95,12 +96,23 @@ def quantified(
     why, other = _why_not_together([*params_in(sound), *of_claim], params, asked)
     if why is not None:
         place = question.target.span.to(question.claim.span)
-        scope.report(ParamsTogether(place, why, f"{own}={value}", part, _label_of(other, sound)))
+        scope.report(ParamsTogether(place, why, chosen, part, _label_of(other, sound)))
     # Bounds of one parameter, alone or in `exp`, are looked at whatever else stands beside them.
     is_mixed = len({value.is_exponential for value in values}) > 1
     of_one = () if is_mixed else tuple(filter(partial(_is_of_one, params[0]), asked))
     is_fitting = _bounds_fit(known, of_one, scope)
     return Quantified(known) if is_fitting and what is None and why is None else WRONG
+
+
+def _all_but_one(params: Sequence[exact.Param], values: Sequence[ParamValue]) -> str:
+    """Return values as `-D` takes them of all parameters but one, which stands beside them.
+
+    One in `exp` or budgets stands beside rational numbers alone, so it is left; of two, none is.
+    """
+    exponential = list(dict.fromkeys(value.param for value in values if value.is_exponential))
+    kept = (exponential or [params[-1]]) if len(exponential) < 2 else ()
+    others = (param for param in params if param not in kept)
+    return " -D ".join(f"{param.name}={value_text(param.simplest)}" for param in others)
 
 
 def _label_of(
