@@ -881,6 +881,7 @@ PATTERNS = {
         (rf"({_OF_ONE}) +(?!{_WORD}\b)(\w+(?:\[\w+\])?)(?![\w\[(]| *(?:\(|:=|~))", r"\1(\2)"),
         (rf"{_QUANTITY} *\{{{_INNER}\}}", r"\1(\2)"),
         (rf"({_QUANTITY}(?:\([^()\n]*\))?) +(\d[\d./]*){_LINE_END}", r"\1 <= \3"),
+        (rf"(dp|delta) +(ln\b[^:;#\n]*?|[^\W\d]\w*){_LINE_END}", r"\1(\2)"),
         (rf"D_ *\{{{_INNER}\}} *[\[(]{_INNER}[\])]", r"D{\1} [\2]"),
         *_PROBABILITY,
         *_STATES,

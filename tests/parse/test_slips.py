@@ -84,6 +84,9 @@ IN_A_MECHANISM = {
 AT_TOP_LEVEL = {
     "check m: dp(3 ln 2)": "check m: dp(3 * ln 2)",
     "check m: dp(n ln 2)": "check m: dp(n * ln 2)",
+    "check m: dp ln 2": "check m: dp(ln 2)",
+    "check m: dp ln 2 + n": "check m: dp(ln 2 + n)",
+    "check m: delta eps": "check m: delta(eps)",
     "check m: dp(log 2)": "check m: dp(ln 2)",
     "check m dp(1)": "check m: dp(1)",
     "check m with n = 3: dp(1)": "check m(n = 3): dp(1)",
