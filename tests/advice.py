@@ -11,9 +11,11 @@ def after_advice(text, mistake):
     "write `a`" puts a in place of what is marked; "and, after line n, `b`" also adds a line with b;
     "declare `param a in b`" does so where a is declared; "`a` in place of the last one, `b`" in the
     marked place, "ask about one value: `a` after `b`", or "in place of `b`", in its line;
-    "move lines i to j above line k" moves them.
+    "move lines i to j above line k" moves them; "leave it out" is about what is marked.
     """
     span, advice = mistake.span, mistake.help
+    if advice == "leave it out":
+        return text[: span.start] + text[span.end :]
     declared = re.match(r"declare `(param (\w+) in [^`]*)`$", advice)
     if declared:
         return re.sub(rf"^param {declared[2]} .*$", declared[1], text, flags=re.MULTILINE)

@@ -321,8 +321,12 @@ def _first_word(r: _Reader, i: int) -> Slip | None:
     is_inner = r.blocks[i] is not None or r.column(i) > 1
     meant = (IN_A_BLOCK if is_inner else AT_TOP_LEVEL).get(word)
     has_operand = r.type(i + 1) in OPERANDS | {"OPEN_BRACE", "MINUS"} and not r.is_first[i + 1]
+    if (r.type(i + 1), r.type(i + 2)) == ("OPEN", "CLOSE") and meant in ("output", "stop"):
+        return r.slip(i, i + 2, r.put(i, "stop", i + 2))
     if meant == "" and has_operand:
         return r.slip(i, i + 1, Edit(r.tokens[i].start, r.tokens[i + 1].start, ""))
+    if meant == "" and word in ("pass", "skip"):
+        return r.slip(i, i, r.put(i, ""))
     if meant == "output" and not has_operand:
         meant = "stop"
     after = r.partners.get(i + 2, i + 1) + 1
@@ -911,6 +915,7 @@ PATTERNS = {
         (rf"param +(\w+){_LINE_END}", r"param \1 in (0, 1)"),
     ),
     "ASK": ((rf"query +(\w+){_LINE_END}(?!\s*in\b)", r"query \1 in {a, b}"),),
+    "STOP": ((r"stop *\( *\)", "stop"),),
     "CONST": ((r"const +(\w+) +(\d\S*)", r"const \1 = \2"),),
     "NUMBER": (
         *_PAIRS,
@@ -1043,6 +1048,6 @@ _RULES: dict[str, tuple[Rule, ...]] = {
     **dict.fromkeys(QUESTION_WORDS, (_inner_item, _as_elsewhere, _question)),
     **dict.fromkeys(("FUN", "DIST"), (_inner_item,)),
     "IMPORT": (_inner_item, _as_elsewhere),
-    "CONST": (_inner_item, _as_elsewhere),
+    **dict.fromkeys(("CONST", "PARAM"), (_inner_item, _as_elsewhere)),
 }
 """The rules by the type of the token at which each looks; at others are the patterns alone."""

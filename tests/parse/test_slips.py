@@ -27,6 +27,10 @@ IN_A_MECHANISM = {
     "y ~ uniform(-1..2 * -1..3)": "y ~ uniform((-1..2) * (-1..3))",
     "if (x, x) in 0..x * 1..n { stop }": "if (x, x) in (0..x) * (1..n) { stop }",
     "halt": "stop",
+    "if x = 1 { exit() }": "if x = 1 { stop }",
+    "if x = 1 { stop() }": "if x = 1 { stop }",
+    "return()": "stop",
+    "if x = 1 { pass } else { stop }": "if x = 1 { } else { stop }",
     "foreach i in 0..1 { stop }": "for i in 0..1 { stop }",
     "for each i in 0..1 { stop }": "for i in 0..1 { stop }",
     "for (i = 0; i < 3; i++) { stop }": "for i in 0..3 - 1 { stop }",
@@ -199,6 +203,7 @@ AT_TOP_LEVEL = {
     "def f(k) = k + 1": "fun f(k) = k + 1",
     "mechanism q:\n  if n = 3:\n    stop\n  output a\n": None,
     "mechanism q {\n  fun f(a) = a\n  output f(3)\n}": None,
+    "mechanism q {\n  param eps > 0\n  output 3\n}": None,
     "mechanism q {\n  if n = 3 {\n    stop\n  else {\n    output a\n  }\n}": None,
 }
 FRAME = """const n = 3
