@@ -536,11 +536,29 @@ def _else_alone(r: _Reader, i: int) -> Slip | None:
     brace = r.blocks[i]
     if r.type(i - 1) == "CLOSE_BRACE" or brace is None or r.type(r.line_firsts[brace]) != "IF":
         return None
-    if r.lines[brace] == r.lines[i] or r.column(r.line_firsts[brace]) != r.column(i):
+    if r.lines[brace] == r.lines[i]:
+        is_expression = any(r.type(k) in ("IF", "THEN") for k in range(brace, i))
+        is_closed = r.lines[r.partners.get(brace, -1)] == r.lines[i]
+        if is_expression or is_closed or r.type(i + 1) not in ("OPEN_BRACE", "IF"):
+            return None
+    elif r.column(r.line_firsts[brace]) != r.column(i):
         return None
     place = r.span(brace, brace)
     mistake = syntax.UnclosedBracket(r.span(i, i), place, "}", "`if`", "`else`", "} else")
     return Slip(mistake, (r.before(i, "} "),))
+
+
+def _repeated(r: _Reader, i: int) -> Slip | None:
+    """`repeat { ... } until c` is `while true { ... if c { break } }`; so is `do { ... } while`."""
+    close = r.partners.get(i + 1, -1)
+    word, last = r.text(close + 1), r.part_ends[close + 1]
+    is_loop = r.type(i + 1) == "OPEN_BRACE" and r.text(i) in ("repeat", "do")
+    is_test = word in ("until", "while") and close + 1 < last and r.type(last) != "CLOSE_BRACE"
+    if not is_loop or not is_test:
+        return None
+    condition = r.span(close + 2, last).text
+    test = condition if word == "until" else f"!({condition})"
+    return r.slip(i, last, r.put(i, "while true"), r.put(close, f"if {test} {{ break }} }}", last))
 
 
 def _inner_item(r: _Reader, i: int) -> Slip | None:
@@ -1031,7 +1049,8 @@ def _differences(start: int, found: str, written: str) -> Iterator[Edit]:
 
 _RULES: dict[str, tuple[Rule, ...]] = {
     "NAME": (
-        *(_as_elsewhere, _first_word, _operator_word, _product, _top_level_constant, _bound_behind),
+        *(_as_elsewhere, _first_word, _repeated, _operator_word, _product, _top_level_constant),
+        _bound_behind,
     ),
     "VAR": (_first_word,),
     "LN": (_product,),
@@ -1043,6 +1062,7 @@ _RULES: dict[str, tuple[Rule, ...]] = {
     "OPEN_BRACKET": (_as_elsewhere, _brackets),
     "COLON": (_indented_block, _as_elsewhere),
     "ELSE": (_else_alone, _as_elsewhere),
+    "REPEAT": (_repeated,),
     "ADJACENT": (_empty_adjacent,),
     "OUTPUT": (_as_elsewhere, _output),
     **dict.fromkeys(QUESTION_WORDS, (_inner_item, _as_elsewhere, _question)),

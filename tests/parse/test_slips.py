@@ -31,6 +31,9 @@ IN_A_MECHANISM = {
     "if x = 1 { stop() }": "if x = 1 { stop }",
     "return()": "stop",
     "if x = 1 { pass } else { stop }": "if x = 1 { } else { stop }",
+    "repeat { c := x } until c = 1": "while true { c := x if c = 1 { break } }",
+    "do { c := x } while c = 1": "while true { c := x if !(c = 1) { break } }",
+    "if x = 1 { stop  else { output 2 }": "if x = 1 { stop } else { output 2 }",
     "foreach i in 0..1 { stop }": "for i in 0..1 { stop }",
     "for each i in 0..1 { stop }": "for i in 0..1 { stop }",
     "for (i = 0; i < 3; i++) { stop }": "for i in 0..3 - 1 { stop }",
@@ -319,6 +322,11 @@ def test_what_is_no_expression_gets_no_parentheses(other):
 def test_a_bound_that_is_read_gets_no_parentheses(bound):
     (found,) = mistakes_of(f"{FRAME % ''}check m: {bound} [ X a ] & P>=2*n [ X a ]\n")
     assert found.span.text == "P>=2*n"
+
+
+def test_a_loop_after_a_block_is_a_loop_of_its_own():
+    [mistake] = mistakes_of(FRAME % "do { c := x } while c = 1 { stop }")
+    assert "write the body once before" in mistake.help
 
 
 def test_values_in_a_comment_are_no_part_of_a_claim():
