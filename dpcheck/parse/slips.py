@@ -504,10 +504,10 @@ def _indented_block(r: _Reader, i: int) -> Slip | None:
     is_word = r.text(head) in ELSE_IF or AT_TOP_LEVEL.get(r.text(head)) in ("fun", "mechanism")
     if r.type(head) not in BLOCK_HEADS | {"FORALL"} and not is_word:
         return None
-    before = range(head, i)
+    before = range(head + 1, i)
     if any(r.type(k) in OPENERS and r.partners.get(k, i) >= i for k in before):
         return None
-    if any(r.type(k) in QUESTION_WORDS for k in before):
+    if any(r.type(k) in QUESTION_WORDS | {"EXISTS", "FORALL"} for k in before):
         return None
     colon = r.after(i - 1, " {", i)
     if not r.is_first[i + 1]:
@@ -869,8 +869,10 @@ _ALL_OF = (
         rf"(?:(?<=[\[(:&|!>] )|(?<=[\[(!]))(\w+) +(\w+) +in +{_SET} *: *{_SET}(?= *[\n\]])",
         r"\1(\2 in \3 : \4)",
     ),
-    (rf"(\w+) +(\w+) *: *([^:;#\n]+){_LINE_END}", r"\1(\2 in 1..3 : \3)"),
+    (rf"(?<!if )(\w+) +(\w+) *: *([^:;#\n]+){_LINE_END}", r"\1(\2 in 1..3 : \3)"),
+    (r"(?<=if )(\w+) +(\w+) *: *([^:{\n]+?)(?= *\{)", r"\1(\2 in 1..3 : \3)"),
     (rf"(?<=: )(\w+) +(\w+) +in +{_SET} *: *([^:;#\n]*\]){_LINE_END}", r"\1(\2 in \3 : \4)"),
+    (rf"(?<=if )(\w+) +(\w+) +in +{_SET} *: *([^:{{\n]+?)(?= *\{{)", r"\1(\2 in \3 : \4)"),
 )
 _QUESTION = r"(\w+ [^:;#\n]+?) *: *([^:;#\n]*[\w)\]}])"
 _PART = r"for +(?:all +)?(\w+) +in"
@@ -882,7 +884,15 @@ _END_VALUE = r"(\d+(?:/\d+|\.\d+)?)"
 _STATEMENT_END = r"(?=\s*(?:[\n;}#]|$))"
 _BALANCED = r"(?:[^()\[\]\n;{}]|\([^()\n]*\)|\[[^\[\]\n]*\])+?"
 _LOOP_BEHIND = ((rf"{_STATEMENT} +for +(\w+ +in +{_BALANCED}){_STATEMENT_END}", r"for \2 { \1 }"),)
-_GENERATOR = rf"\(([^\n;{{}}]+?) +for +(\w+) +in +({_BALANCED})\)"
+_GENERATOR = rf"\(\[?([^\n;{{}}]+?) +for +(\w+) +in +({_BALANCED})"
+_GENERATORS = tuple(
+    (f"{word}{_GENERATOR}{part}", rf"{meant}(\2 in \3{condition} : \1)")
+    for word, meant in BINDING.items()
+    for part, condition in (
+        (rf" +if +({_BALANCED})\]?\)", r" where \4"),
+        (r"\]?\)", ""),
+    )
+)
 _LOOP = r"for *\((?:int +)?(\w+) *:?= *([^;\n]+?) *; *\1 *"
 PATTERNS = {
     "NAME": (
@@ -898,7 +908,7 @@ PATTERNS = {
         *((rf"(?<=\) ){word}\b(?= *[-\w(\[])", meant) for word, meant in POLICY_WORDS.items()),
         (r"(?<=\) )(?:un(?:clamped|truncated|limited)|infinite)\b", "unbounded"),
         (r"(?:pure|approx\w*|\((?:ε|eps)\w*\))[- ]+(?=dp\()", ""),
-        *((rf"{word}{_GENERATOR}", rf"{meant}(\2 in \3 : \1)") for word, meant in BINDING.items()),
+        *_GENERATORS,
         (r"(?<=\} )(?:re)?normali[sz]ed?\b", "normalized"),
         (rf"({_OF_ONE}) +(?!{_WORD}\b)(\w+(?:\[\w+\])?)(?![\w\[(]| *(?:\(|:=|~))", r"\1(\2)"),
         (rf"{_QUANTITY} *\{{{_INNER}\}}", r"\1(\2)"),
