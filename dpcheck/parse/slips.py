@@ -850,6 +850,7 @@ _STATES = tuple(
 )
 _NOT_IN = ((r"([\w']+(?:\[\w+\])?) not in (\{[^{}]*\}|[\w.+-]+)", r"!(\1 in \2)"),)
 _RANGE = r"(-?\w+\.\.-?\w+)"
+_NO_ENDS = "or, without ends, `in integers`"
 _PAIRS = ((rf"(?<!-){_RANGE} *\* *{_RANGE}", r"(\1) * (\2)"),)
 MOST_NEXT = 5
 """The longest row of `X` that anybody would write for a lower bound of steps."""
@@ -956,6 +957,9 @@ PATTERNS = {
     **dict.fromkeys(
         ("INPUT", "PUBLIC"),
         (
+            (rf"(\w+) +(\w+(?:\[[^\]\n]*\])?) *: *{_TYPE}(?= +in\b)", r"\1 \2"),
+            (r"(\w+) +(\w+) *: *int(?:eger)?\b", r"\1 \2 in 0..3", _NO_ENDS),
+            (r"(\w+) +(\w+) *: *bool(?:ean)?\b", r"\1 \2 in {false, true}"),
             (r"(\w+) +(\w+) *[:=](?! *=) *(\S+)", r"\1 \2 in \3"),
             (r"(\w+) +(\w+) *, *(\w+) +in +(\S+)", r"\1 \2 in \4 \1 \3 in \4"),
             (rf"(\w+) +(\w+(?:\[[^\]\n]*\])?){_LINE_END}(?!\s*in\b)", r"\1 \2 in 0..3"),
@@ -987,11 +991,12 @@ PATTERNS = {
         ),
     ),
 }
-"""What a text is elsewhere that begins with a token of a type, and what it is here."""
+"""What a text is elsewhere that begins with a token of a type, what it is here, and why."""
 
 PATTERNS_OF_STATEMENTS = {
     "NAME": (
         (r"(\w+) *([-+*/])= *(\S+)", r"\1 := \1 \2 \3"),
+        (rf"(\w+) *, *(\w+) *~ *({_DRAWN}\([^\n;#{{}}]*[\w)])", r"\1 ~ \3 \2 ~ \3"),
         (r"(\w+) *, *(\w+) *(:=|~)", r"(\1, \2) \3"),
         (r"(\w+)\+\+", r"\1 := \1 + 1"),
         (r"(\w+)--(?! )", r"\1 := \1 - 1"),
@@ -1039,11 +1044,11 @@ def _as_elsewhere(r: _Reader, i: int) -> Slip | None:
         patterns += PATTERNS_OF_STATEMENTS.get(kind, ())
     if not r.ends_operand(i - 1) or r.is_first[i - 1]:
         patterns += PATTERNS_OF_OPERANDS.get(kind, ())
-    for pattern, meant in patterns:
+    for pattern, meant, *why in patterns:
         match = re.compile(pattern).match(r.source.text, r.tokens[i].start)
         if match:
             written, place = match.expand(meant), Span(r.source, *match.span())
-            mistake = syntax.ForeignSpelling(place, match[0], written)
+            mistake = syntax.ForeignSpelling(place, match[0], written, *why)
             return Slip(mistake, tuple(_differences(match.start(), match[0], written)))
     return None
 
