@@ -615,6 +615,9 @@ def _question(r: _Reader, i: int) -> Slip | None:
         return None if name is None else r.slip(i, start, r.after(start - 1, f" {name}"))
     if r.type(start) not in NAMES | {"P", "D"}:
         return None
+    if r.text(start) in QUANTITIES and not _has_colon(r, start):
+        name = _declared(r)
+        return None if name is None else r.slip(start, start, r.before(start, f"{name}: "))
     end = start
     if r.type(end + 1) == "OPEN":
         end = r.partners.get(end + 1, end)
@@ -863,6 +866,7 @@ _STEPS = (
     ),
     *((rf"([FG]) *>= *{n}(?= +[\w(!])", rf"{'X ' * n}\1") for n in range(1, MOST_NEXT + 1)),
 )
+_ENDS = r"([^\[\]\n,]+, *[^\[\]\n,]+?) *"
 _LINE_END = r"(?= *(?:[\n;#]|$))"
 _SET = r"([^:\n\[\]]+?)"
 _ALL_OF = (
@@ -934,6 +938,10 @@ PATTERNS = {
     "STATE": ((r"state +(\w+) *: *init\b", r"state \1 init \1"), *_STATES),
     "PARAM": (
         (r"param +(\w+) *= *(\d\S*)", r"const \1 = \2"),
+        (rf"(param +\w+ +in) *\] *{_ENDS}\[", r"\1 (\2)"),
+        (rf"(param +\w+ +in) *\] *{_ENDS}\]", r"\1 (\2]"),
+        (rf"(param +\w+ +in) *\[ *{_ENDS}\[", r"\1 [\2)"),
+        (rf"param +(\w+) *, *(\w+) *((?:>|in\b)[^\n;#]*?){_LINE_END}", r"param \1 \3 param \2 \3"),
         (r"param +(\w+) *>= *(\d[\w./]*)", r"param \1 in [\2, inf)"),
         (rf"param +{_END_VALUE} *< *(\w+) *< *{_END_VALUE}", r"param \2 in (\1, \3)"),
         (rf"param +{_END_VALUE} *<= *(\w+) *< *{_END_VALUE}", r"param \2 in [\1, \3)"),
@@ -983,6 +991,12 @@ PATTERNS = {
             (rf"{_QUESTION} +(for +\w+ +in +[^\n;#{{}}]+?){_LINE_END}", r"\3 { \1: \2 }"),
             (rf"{_QUESTION} +(at [\w(!][^:;#\n]*?){_LINE_END}", r"\1 \3: \2"),
             (rf"(\w+ [^:\n]+?) +{_PART} +{_ONE_VALUE}(?=[^:\n]*:)", r"\1 for \2 in [\3, \3]"),
+            (rf"(\w+ [^:\n]+?) +{_PART} +{_END_VALUE}\.\.{_END_VALUE}", r"\1 for \2 in [\3, \4]"),
+            (r"(\w+ [^:\n]+?) +for +(?:all|every|any) +\w+(?= *(?:at\b[^:\n]*)?:)", r"\1"),
+            (
+                rf"(\w+ [^:\n]+?) +{_PART} +(\{{[^{{}}\n]*\}}) *: *([^:;#\n]+?){_LINE_END}",
+                r"for \2 in \3 { \1 for \2 in [\2, \2]: \4 }",
+            ),
             (
                 rf"(check [^:\n]+?) +{_PART} +{_TWO_INTERVALS} *: *([^:;#\n]*[\w)\]}}])",
                 r"\1 for \2 in \3: \5 \1 for \2 in \4: \5",

@@ -119,6 +119,8 @@ AT_TOP_LEVEL = {
     "check m |= dp(1)": "check m: dp(1)",
     "check m.epsilon = 1": "check m:epsilon = 1",
     "check epsilon = 1 : m": "check m: epsilon = 1",
+    "check dp(1)": "check m: dp(1)",
+    "check epsilon <= 1": "check m: epsilon <= 1",
     "check: dp(1)": "check m: dp(1)",
     "assert m: dp(1)": "check m: dp(1)",
     "check m: D_{ln 2, 0} [ X a ]": "check m: D{ln 2, 0} [ X a ]",
@@ -202,6 +204,15 @@ AT_TOP_LEVEL = {
     "param p in [0, 1)\ncheck m where p < 1/2: dp(1)": (
         "param p in [0, 1)\ncheck m for p in [0, 1/2): dp(1)"
     ),
+    "check m for all p: dp(1)": "check m: dp(1)",
+    "check m for p in 0..1 at x = 1: dp(1)": "check m for p in [0, 1] at x = 1: dp(1)",
+    "check m for p in {1/4, 3/4}: dp(p)": (
+        "for p in {1/4, 3/4} { check m for p in [p, p]: dp(p) }"
+    ),
+    "param p, q in (0, 1)": "param p in (0, 1) param q in (0, 1)",
+    "param p in ]0, 1[": "param p in (0, 1)",
+    "param p in ]0, 1/2]": "param p in (0, 1/2]",
+    "param p in [0, 1[": "param p in [0, 1)",
     "param p = 1/2": "const p = 1/2",
     "param p >= 0": "param p in [0, inf)",
     "param 0 < p <= 1/2": "param p in (0, 1/2]",
