@@ -49,6 +49,7 @@ def _before(span: Span) -> str:
 
 
 _IN_A_DRAW = re.compile(rf"\b(?P<of>exp|{'|'.join(DISTRIBUTIONS)})\((?P<left>[^()]*)$")
+_IN_A_BUDGET = re.compile(r"(?:dp\(|D\{) *$")
 _MECHANISM = re.compile(r"mechanism +(\w+) *(?:\(([^()]*)\))?(?![\s\S]*\n\w)")
 """The head of the mechanism that a text ends in: its name and parameters."""
 LONG_MECHANISM = 5_000
@@ -91,6 +92,8 @@ Right: y := "Y"                      y ~ uniform({"Y", "N"})
             return f"write `{self.name.lower()}`"
         if self.name.startswith("ln") and self.name[2:].isdigit():
             return f"write `ln {self.name[2:]}`"
+        if self.name == "e" and self.span is not None and _IN_A_BUDGET.search(_before(self.span)):
+            return "a budget is the ε of e^ε: leave `e^` out"
         if self.name in _NAMES_ELSEWHERE:
             return _NAMES_ELSEWHERE[self.name]
         if self.name in DISTRIBUTIONS:

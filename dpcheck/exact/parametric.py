@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache, reduce
 from math import lcm
@@ -243,12 +244,18 @@ def as_budget(value: Quantity) -> Budget:
         if exponent is None:
             why = f"is no rational multiple of `{name}`, to which logarithms may be added"
             title = f"`{param_text(value)}` {why}: `{name}/2 + ln 3`"
-            raise ParamError(title, _as_multiple_of_another(value))
+            raise ParamError(title, _without_power(value) or _as_multiple_of_another(value))
         if any(end is not None and abs(exponent * end) > MOST for end in value.param.ends):
             raise ParamError(f"`exp` of `{name}` is too large or small at an end of its values")
         argument = exponential(value.param.exponent)
         return logarithm(argument, exponent, value.param, is_exponential=True)
     raise ParamError("this is no budget")
+
+
+def _without_power(value: ParamNumber) -> str:
+    """Return the budget that a power of e is meant as, in words; "" for others."""
+    power_of_e = re.fullmatch(r"exp\(([^()]*)\)", param_text(value))
+    return f"a budget is the ε of e^ε: write `{power_of_e[1]}`" if power_of_e else ""
 
 
 def _as_multiple_of_another(value: ParamNumber) -> str:
