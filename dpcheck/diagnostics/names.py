@@ -202,26 +202,36 @@ _GAUSSIAN = (
 
 _FUNCTIONS_ELSEWHERE = {
     **dict.fromkeys(
-        ["laplace", "lap"],
-        "continuous noise is not supported yet; on the integers the Laplace distribution of scale b"
-        " is `geometric(center, exp(-1/b)) unbounded`",
+        ["laplace", "lap", "laplace_mechanism", "laplacemechanism"],
+        "continuous noise is not supported yet; on the integers the Laplace distribution is"
+        " `geometric(center, exp(-1/b)) unbounded` for scale b",
     ),
     **dict.fromkeys(["discrete_laplace", "discretelaplace", "dlap"], _GEOMETRIC),
     **dict.fromkeys(
         ["one_sided_geometric", "geometric_one_sided"],
         "it is `x + z`, where `z ~ geometric_positive(alpha) unbounded`",
     ),
-    "normal": _GAUSSIAN,
-    "discrete_gaussian": _GAUSSIAN,
+    **dict.fromkeys(["normal", "n", "discrete_gaussian", "gaussian_mechanism"], _GAUSSIAN),
+    **dict.fromkeys(
+        ["poisson", "pois", "rpois"],
+        "it has no end; cut off after 9 it is"
+        " `{k: mu^k / product(i in 1..k : i) for k in 0..9} normalized`",
+    ),
     **dict.fromkeys(["rgeom", "make_geometric", "then_geometric"], _GEOMETRIC),
     **dict.fromkeys(["make_laplace", "then_laplace", "rlaplace"], _GEOMETRIC),
     **dict.fromkeys(["rnorm", "gauss", "make_gaussian", "then_gaussian"], _GAUSSIAN),
-    **dict.fromkeys(["flip", "coin", "bern", "rbern"], "it is `bernoulli(p)`"),
-    **dict.fromkeys(["rbinom", "binom"], "it is `binomial(n, p)`"),
-    **dict.fromkeys(["choice", "sample", "random"], "it is `uniform(S)`, for a set S"),
-    **dict.fromkeys(["randint", "randrange"], "it is `uniform(lo..hi)`"),
-    **dict.fromkeys(["runif", "rand"], "draw first: `b ~ bernoulli(p)`, and then `if b { ... }`"),
-    **dict.fromkeys(["mean", "avg", "average"], "it is `sum(x)/len(x)`"),
+    **dict.fromkeys(["flip", "coin", "rbern", "ber", "bern"], "it is `bernoulli(p)`"),
+    **dict.fromkeys(["rbinom", "binom", "bin"], "it is `binomial(n, p)`"),
+    **dict.fromkeys(["choice", "sample"], "it is `uniform(S)`, for a set S"),
+    "randint": "it is `uniform(lo..hi)`",
+    "randrange": "it is `uniform(lo..hi - 1)`",
+    **dict.fromkeys(
+        ["runif", "rand", "random"], "draw first: `b ~ bernoulli(p)`, and then `if b { ... }`"
+    ),
+    **dict.fromkeys(
+        ["mean", "avg", "average"],
+        "of an array it is `sum(x)/len(x)`; of what is random, E: `E<=2 [ output ]`",
+    ),
     "median": "sorting is not there; of three: `max(min(a, b), min(max(a, b), c))`",
     **dict.fromkeys(
         ["sort", "sorted", "order"],
@@ -233,7 +243,7 @@ _FUNCTIONS_ELSEWHERE = {
         ["exponential", "exponential_mechanism", "make_exponential", "softmax"],
         "it is `{r: exp(e * score(r) / 2) for r in S} normalized`; see `import std.exponential`",
     ),
-    "range": "it is `lo..hi`; both ends are included",
+    "range": "it is `lo..hi - 1`; both ends are included",
     "log": "write `ln` for the natural logarithm",
     **dict.fromkeys(
         ["puredp", "pure_dp", "approxdp", "approx_dp", "adp", "edp"],
@@ -249,6 +259,39 @@ _FUNCTIONS_ELSEWHERE = {
     **{word: f"write `{sign}`" for word, sign in BEFORE_OPERANDS.items()},
     "sqrt": "roots have no exact value; compare squares, or raise to a power, as in `x^2`",
 }
+
+
+_ARGUMENTS = re.compile(r"\(((?:[^()\n]|\([^()\n]*\))*)\)")
+_ARGUMENT = re.compile(r"(?:[^,(){}\n]|\([^()\n]*\)|\{[^{}\n]*\})+")
+_PLACE = re.compile(r"\b(?:center|1/b|lo|hi|[np]|(?<=\()S)\b")
+
+
+def _of_call(advice: str, span: Span) -> str:
+    """Fill the arguments of a call into what is advised in its place, if they are as many."""
+    written = _ARGUMENTS.match(span.source.text, span.end)
+    given = [] if written is None else [each.strip() for each in _ARGUMENT.findall(written[1])]
+    before, shown, after = re.split("(`[^`]*`)", advice, maxsplit=1)
+    places = _PLACE.findall(shown)
+    if places in (["center", "1/b"], ["lo", "hi"]) and len(given) == 1:
+        given = ["0", *given]
+    if not places or len(given) != len(places):
+        return advice
+    after = after.removesuffix(", for a set S").replace("scale b", f"scale {given[-1]}")
+    if "1/b" in places:
+        given[-1] = _inverse(given[-1])
+    filled = iter(given)
+    return before + _PLACE.sub(lambda _: next(filled), shown) + after
+
+
+def _inverse(number: str) -> str:
+    """Return 1 over a number as one writes it.
+
+    >>> _inverse("2"), _inverse("1/eps"), _inverse("s/eps"), _inverse("a + b")
+    ('1/2', 'eps', 'eps/s', '1/(a + b)')
+    """
+    if quotient := re.fullmatch(r"([\w.]+)/([\w.]+)", number):
+        return quotient[2] if quotient[1] == "1" else f"{quotient[2]}/{quotient[1]}"
+    return f"1/{number}" if re.fullmatch(r"[\w.]+", number) else f"1/({number})"
 
 
 class UnknownFunction(Mistake, code="DP304"):
@@ -283,7 +326,10 @@ Right: y ~ geometric(x, 1/2) clamped 0..5
             return "only `accuracy` and E read the i-th output, `output(i)`; a part is `output[i]`"
         if self.is_variable:
             return f"an element of an array is written `{self.name}[...]`"
-        return _FUNCTIONS_ELSEWHERE.get(self.name.lower()) or _meant(self.similar)
+        advice = _FUNCTIONS_ELSEWHERE.get(self.name.lower())
+        if advice is None or self.span is None:
+            return advice or _meant(self.similar)
+        return _of_call(advice, self.span)
 
 
 class UnknownTarget(Mistake, code="DP305"):
