@@ -43,6 +43,13 @@ _NAMES_ELSEWHERE = {
 """Names that other languages know, and what to write."""
 
 
+_DISTANCES = {
+    "abs": "abs({x} - {x}')",
+    **{name: f"{name}({{x}}, {{x}}')" for name in ("hamming", "l1", "linf")},
+}
+"""Distances that `adjacent` compares, of an input from its neighbor's."""
+
+
 def _before(span: Span) -> str:
     """Return the part of its line that stands before a place."""
     return span.source.line(span.line)[: span.column - 1]
@@ -92,8 +99,15 @@ Right: y := "Y"                      y ~ uniform({"Y", "N"})
             return f"write `{self.name.lower()}`"
         if self.name.startswith("ln") and self.name[2:].isdigit():
             return f"write `ln {self.name[2:]}`"
-        if self.name == "e" and self.span is not None and _IN_A_BUDGET.search(_before(self.span)):
+        before = "" if self.span is None else _before(self.span)
+        if self.name == "e" and _IN_A_BUDGET.search(before):
             return "a budget is the ε of e^ε: leave `e^` out"
+        if (self.name, before[-2:]) == ("inf", ".."):
+            return "a range has an end; all integers are `integers`, for an input"
+        if self.name in ("Z", "N") and before.endswith(" in "):
+            return "write `integers` for an input, or a set `lo..hi`"
+        if self.name in _DISTANCES and self.known and self.reader == "`adjacent`":
+            return f"call it, as in `{_DISTANCES[self.name].format(x=self.known[0])} <= 1`"
         if self.name in _NAMES_ELSEWHERE:
             return _NAMES_ELSEWHERE[self.name]
         if self.name in DISTRIBUTIONS:
@@ -104,7 +118,7 @@ Right: y := "Y"                      y ~ uniform({"Y", "N"})
         base = self.name.rstrip("⁰¹²³⁴⁵⁶⁷⁸⁹")
         if base and base != self.name:
             return f"write `{base}^{unicodedata.normalize('NFKC', self.name[len(base) :])}`"
-        if self.span is not None and re.search(r"(^|\s)--\s", _before(self.span)):
+        if re.search(r"(^|\s)--\s", before):
             return "comments start with `#`, not with `--`"
         symbol = f'a symbol, which stands for itself, is written `"{self.name}"`'
         if self.known and self.similar is None:
