@@ -45,14 +45,17 @@ Wrong: fun factorial(n) = if n = 0 then 1 else n * factorial(n - 1)
 
 
 class UnknownArgument(Mistake, code="DP712"):
-    """An argument for a name the target does not have."""
+    """An argument for a name the target does not have.
+
+    `of_param` is its value, where the name is that of a `param`.
+    """
 
     name: str
     target: str
     similar: str | None
     known: tuple[str, ...]
+    of_param: str | None = None
 
-    help_text = "did you mean `{self.similar}`?"
     title_text = "`{self.target}` takes no argument `{self.name}`"
     explanation = """\
 The arguments of a target are its parameters; where a mechanism is run or sampled, they are its
@@ -61,6 +64,13 @@ parameters and inputs.
 Wrong: check rr(n = 4): dp(ln 3)      where   mechanism rr(k = 2) { ... }
 Right: check rr(k = 4): dp(ln 3)
 """
+
+    @property
+    def help(self) -> str | None:
+        if self.of_param is None:
+            return None if self.similar is None else f"did you mean `{self.similar}`?"
+        part = f"{self.target} for {self.name} in [{self.of_param}, {self.of_param}]"
+        return f"`{self.name}` is a `param`, of which a claim names values: `check {part}: ...`"
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from dpcheck.model.expressions import Var
 from dpcheck.model.values import INTEGERS, SetValue, Value, value_text
 from dpcheck.records import dataclass
 from dpcheck.resolve.expressions.expressions import argument_value, constant
-from dpcheck.resolve.names.scopes import Binding, Held, Known, Scope
+from dpcheck.resolve.names.scopes import Binding, Held, Known, Scope, is_param
 from dpcheck.source import Span
 
 MAX_CELLS = 100_000
@@ -64,8 +64,10 @@ def named_arguments(
             continue
         name = argument.name.name
         if name not in known:
-            candidate = scope.session.suggestion(name, known)
-            scope.report(UnknownArgument(argument.name.span, name, target, candidate, tuple(known)))
+            candidate, place = scope.session.suggestion(name, known), argument.name.span
+            _, declared = scope.file.visible.get(name, (None, None))
+            value = argument.value.span.text if is_param(declared) else None
+            scope.report(UnknownArgument(place, name, target, candidate, tuple(known), value))
         elif name in given:
             scope.report(ArgumentTwice(argument.span, name, given[name].span))
         else:

@@ -306,10 +306,13 @@ _KINDS: Final[Mapping[type[Declaration], str]] = {
 }
 
 
+def is_param(found: Declaration | None) -> bool:
+    """Return whether what a name was found to be, if anything, is a `param`."""
+    return isinstance(found, surface.Constant) and isinstance(found.value, surface.Interval)
+
+
 def what_is(declaration: Declaration) -> str:
     """Return what kind of thing was declared, with its article."""
-    if isinstance(declaration, surface.Constant) and isinstance(
-        declaration.value, surface.Interval
-    ):
+    if is_param(declaration):
         return "a `param`"
     return _KINDS[type(declaration)]
