@@ -69,6 +69,7 @@ class UnknownName(Mistake, code="DP301"):
     `similar` is a known one that looks like it.
     `may_be_symbol`: it is a whole value, such as what is assigned, compared or put into a set.
     `known`: in `adjacent` and in claims, the `reader`, all that is read there.
+    `is_parameter`: it is primed, and of a parameter, which has no neighbor's value.
     """
 
     name: str
@@ -76,6 +77,7 @@ class UnknownName(Mistake, code="DP301"):
     may_be_symbol: bool = False
     known: tuple[str, ...] = ()
     reader: str = "`adjacent`"
+    is_parameter: bool = False
 
     title_text = "unknown name `{self.name}`"
     explanation = """\
@@ -95,6 +97,9 @@ Right: y := "Y"                      y ~ uniform({"Y", "N"})
 
     @property
     def help(self) -> str | None:
+        if self.is_parameter:
+            name = self.name.rstrip("'")
+            return f"`{name}` is a parameter; data stands in the braces: `input {name} in 0..3`"
         if self.name in ("True", "False"):
             return f"write `{self.name.lower()}`"
         if self.name.startswith("ln") and self.name[2:].isdigit():

@@ -548,12 +548,13 @@ def _is_reversed(question: surface.Question, scope: scopes.Scope) -> bool:
 
 
 class _Resolved(Frozen):
-    """A target with its declaration, where that stands, and the parameters it is given."""
+    """A target with its declaration, where that stands, the parameters given, and its place."""
 
     file: scopes.File
     declaration: TargetItem
     given: dict[str, Value | None]
     target: Target
+    place: Span
 
 
 def _resolved_parts(
@@ -575,7 +576,7 @@ def _resolved_target(leaf: arrangements.Leaf, scope: scopes.Scope) -> _Resolved 
     if found is None:
         return None
     target = _instance(*found, scope, leaf.target.span, leaf.kept)
-    return None if target is None else _Resolved(*found, target)
+    return None if target is None else _Resolved(*found, target, leaf.target.span)
 
 
 def _target_of(
@@ -615,7 +616,7 @@ def _reader(found: _Resolved, scope: scopes.Scope, loop_values: Mapping[str, Val
     declaration, target = found.declaration, found.target
     home = scopes.Scope(scope.session, found.file, scopes.FreshNames())
     parameters = parameter_bindings(
-        *(declaration.parameters, found.given, declaration.name.name, home, declaration.name.span)
+        declaration.parameters, found.given, declaration.name.name, home, found.place
     )
     filled_in = {
         name: binding.value

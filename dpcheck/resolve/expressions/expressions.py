@@ -322,6 +322,8 @@ def _primed(tree: surface.Name, scope: scopes.Scope) -> Expr:
         return refused(PrimeOutsideAdjacency(tree.span, tree.name), scope)
     held = scope.primed.get(tree.name)
     binding = scope.bindings.get(tree.name)
+    if isinstance(binding, scopes.Known) and binding.role == "parameter":
+        return refused(UnknownName(tree.span, f"{tree.name}'", None, is_parameter=True), scope)
     if held is None and isinstance(binding, scopes.Known) and binding.value is None:
         return hole(tree.span)
     if held is None:
