@@ -853,6 +853,7 @@ _STATES = tuple(
 )
 _NOT_IN = ((r"([\w']+(?:\[\w+\])?) not in (\{[^{}]*\}|[\w.+-]+)", r"!(\1 in \2)"),)
 _RANGE = r"(-?\w+\.\.-?\w+)"
+_BETWEEN = "for all numbers between"
 _NO_ENDS = "or, without ends, `in integers`"
 _PAIRS = ((rf"(?<!-){_RANGE} *\* *{_RANGE}", r"(\1) * (\2)"),)
 MOST_NEXT = 5
@@ -947,7 +948,8 @@ PATTERNS = {
         (rf"param +{_END_VALUE} *<= *(\w+) *< *{_END_VALUE}", r"param \2 in [\1, \3)"),
         (rf"param +{_END_VALUE} *< *(\w+) *<= *{_END_VALUE}", r"param \2 in (\1, \3]"),
         (rf"param +{_END_VALUE} *<= *(\w+) *<= *{_END_VALUE}", r"param \2 in [\1, \3]"),
-        (rf"param +(\w+) +in +{_END_VALUE}\.\.{_END_VALUE}", r"param \1 in [\2, \3]"),
+        (r"param +(\w+) +in +0\.\.1\b", r"param \1 in (0, 1)"),
+        (rf"param +(\w+) +in +{_END_VALUE}\.\.{_END_VALUE}", r"param \1 in [\2, \3]", _BETWEEN),
         (rf"param +(e(?:ps\w*)?){_LINE_END}", r"param \1 > 0"),
         (rf"param +(\w+){_LINE_END}", r"param \1 in (0, 1)"),
     ),

@@ -216,7 +216,8 @@ AT_TOP_LEVEL = {
     "param p = 1/2": "const p = 1/2",
     "param p >= 0": "param p in [0, inf)",
     "param 0 < p <= 1/2": "param p in (0, 1/2]",
-    "param p in 0..1": "param p in [0, 1]",
+    "param p in 0..1": "param p in (0, 1)",
+    "param p in 1..5": "param p in [1, 5]",
     "check m for p in (0, 1/4) and (3/4, 1): dp(1)": (
         "check m for p in (0, 1/4): dp(1) check m for p in (3/4, 1): dp(1)"
     ),
