@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -30,8 +31,21 @@ Right: const alpha = 1/2   ...   if alpha > 1/2 { output Y }"""
 
     @property
     def help(self) -> str | None:
-        has_value = "a `const` has a value, which `-D` may change"
-        return has_value if self.needs_value else self.instead or None
+        if not self.needs_value:
+            return self.instead or None
+        named = re.search(r"`(\w+)` has none", self.what)
+        if named and self.span is not None and _is_asked_at(self.span, named[1]):
+            return f"write `for {named[1]} in [1/2, 1)` in place of `at {self.span.text}`"
+        if named and self.what.startswith("an end of a range"):
+            loop = f"for {named[1]} in 1..5 {{ check m({named[1]} = {named[1]}): ... }}"
+            return f"a size is a parameter of the mechanism; a loop goes through some: `{loop}`"
+        return "a `const` has a value, which `-D` may change"
+
+
+def _is_asked_at(span: Span, name: str) -> bool:
+    """Return whether a place is the `at` of a claim, and begins with a name."""
+    is_at = span.source.line(span.line)[: span.column - 1].rstrip().endswith(" at")
+    return is_at and re.match(rf"{name}\b", span.text) is not None
 
 
 def needs_value(span: Span, why: str, run: tuple[str, ...] = ()) -> ParamAsValue:
