@@ -21,6 +21,7 @@ parsed and resolved like any other, so both give the same answers.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -79,7 +80,14 @@ class ModelError(Exception):
     def __init__(self, mistakes: Iterable[Mistake]) -> None:
         """Keep the mistakes."""
         self.mistakes = tuple(mistakes)
-        super().__init__("\n" + "\n\n".join(map(mistake_text, self.mistakes)))
+        text = "\n\n".join(map(mistake_text, self.mistakes))
+        super().__init__("\n" + re.sub(r"`-D (\w+=[^`]*)`", _loaded_with, text))
+
+
+def _loaded_with(option: re.Match[str]) -> str:
+    """Return how values are given from Python, of values as `-D` takes them."""
+    given = ", ".join(re.sub("=(.*)", r'="\1"', each) for each in option[1].split(" -D "))
+    return f"`load(path, {given})`"
 
 
 class Answer(answers.Answer):

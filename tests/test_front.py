@@ -81,3 +81,12 @@ def test_a_model_with_a_mistake_in_a_claim_is_refused_as_one_with_any_other(clai
     """Whoever asks a model for its claims never misses one."""
     with pytest.raises(ModelError, match=r"error\[DP"):
         loads(f"{MODEL}{claim}\n")
+
+
+def test_values_of_params_are_advised_as_python_gives_them():
+    """It was advised `-D eps=1`."""
+    text = "mechanism m { input x in 0..1 adjacent all y ~ bernoulli(exp(-eps)) output y }"
+    with pytest.raises(ModelError, match=r'`load\(path, eps="1"\)`'):
+        loads(f"param eps > 0 {text}").target("m").chain()
+    with pytest.raises(ModelError, match=r'`load\(path, eps="1", mu="1"\)`'):
+        loads(f"param eps > 0 param mu > 0 {text}").target("m").check("dp(mu)")
