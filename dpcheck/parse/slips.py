@@ -474,7 +474,19 @@ def _brackets(r: _Reader, i: int) -> Slip | None:
         return _elements(r, i - 2, close)
     if any(r.type(k) == "COLON" for k in range(i, close)):
         return r.slip(i, close, r.put(i, "{"), r.put(close, "}")) if before == "TILDE" else None
-    return r.slip(i, close, r.put(i, "("), r.put(close, ")"))
+    array = _array(r, i, close) if before == "ASSIGN" and is_read else None
+    return array or r.slip(i, close, r.put(i, "("), r.put(close, ")"))
+
+
+def _array(r: _Reader, i: int, close: int) -> Slip | None:
+    """`v := [0, 0]`, of which elements are assigned, is `var v[1..2] := 0`."""
+    name, n = r.text(i - 2), (close - i) // 2
+    assigned = re.findall(rf"\b{name}\[([^\]\n]*)\] *(?::=|~)", r.source.text)
+    items = [r.text(k) for k in range(i + 1, close)]
+    if not assigned or [*items, ","] != [items[0], ","] * n:
+        return None
+    indices = f"0..{n - 1}" if "0" in assigned else f"1..{n}"
+    return r.slip(i - 2, close, r.put(i - 2, f"var {name}[{indices}] := {r.text(i + 1)}", close))
 
 
 def _elements(r: _Reader, name: int, close: int) -> Slip | None:
