@@ -38,7 +38,23 @@ Exit status:
 """
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class _Commands(click.Group):
+    """Commands, where a file alone is meant for `check`."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is called, and its arguments."""
+        name = args[0]
+        if name not in self.commands and (name.endswith(".dpm") or Path(name).exists()):
+            raise click.UsageError(f"No such command {name!r}. Write: dpcheck check {name}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="dpcheck")
 def dpcheck() -> None:
     """Decide exactly whether randomized programs are differentially private.

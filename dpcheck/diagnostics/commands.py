@@ -11,12 +11,16 @@ from dpcheck.diagnostics.mistakes import Mistake
 
 
 class MalformedSet(Mistake, code="DP040"):
-    """An option `--set` that is not NAME=VALUES."""
+    """An option `--set` that is not NAME=VALUES.
+
+    `example` is one that is, near to it if that is known.
+    """
 
     text: str
+    example: str = "k=1..20"
 
     title_text = "`--set {self.text}` is not NAME=VALUES"
-    help_text = "write a name and its values, such as `--set k=1..20`"
+    help_text = "write a name and its values, such as `--set {self.example}`"
     explanation = """\
 `dpcheck sweep` takes the values of a parameter as `--set NAME=VALUES`. The values are expressions
 of the language, with commas between them; a range of integers stands for each of them.

@@ -112,6 +112,9 @@ def read_sets(texts: Sequence[str]) -> tuple[dict[str, tuple[str, ...]], tuple[M
     found: dict[str, tuple[str, ...]] = {}
     mistakes: list[Mistake] = []
     for text in texts:
+        if colon := re.fullmatch(r"(\w+=-?\d+):(-?\d+)", text):
+            mistakes.append(commands.MalformedSet(None, text, f"{colon[1]}..{colon[2]}"))
+            continue
         match = re.fullmatch(r"\s*([^\W\d]\w*)\s*=(.*)", text, flags=re.DOTALL)
         if match is None or not match[2].strip():
             mistakes.append(commands.MalformedSet(None, text))
