@@ -272,10 +272,15 @@ def _as_multiple_of_another(value: ParamNumber) -> str:
     name = "rate" if param.name == "eps" else "eps"
     other = Param(name, high or 0, low, param.has_high, param.has_low)
     declared = f"{name} > 0" if other.ends == (0, None) else f"{name} in {other.text}"
-    multiple = multiply(factor, other.stand_in)
+    multiple, inverse = multiply(factor, other.stand_in), divide(param.stand_in, factor)
     assert isinstance(multiple, ExpNumber), "of a parameter"
+    assert isinstance(inverse, ExpNumber), "of a parameter"
     is_written = f"`{param_text(value)}` is `{param_text(ParamNumber(multiple, other))}`"
-    return f"declare `param {declared}` for 1/{param.name}: {is_written}"
+    scale = f"declare `param {declared}` for 1/{param.name}: {is_written}"
+    if param.name not in ("eps", "epsilon"):
+        return scale
+    budget = param_text(ParamNumber(inverse, param))
+    return f"noise of a budget has it above, `{budget}`; else {scale}"
 
 
 def negative(value: ParamNumber) -> ParamNumber:
