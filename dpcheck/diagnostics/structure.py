@@ -383,7 +383,8 @@ Right: z ~ geometric(0, 1/2) unbounded   output z < x - 3
             return drawn
         if self.is_everywhere or self.moved is not None:
             return f"{here}, with bounds of your own"
-        return f"{drawn}, or {here}"
+        shown = "; or output every such number: their sum tells no more"
+        return f"{drawn}, or {here}{shown if self.operation == '`+`' else ''}"
 
     @property
     def bounds(self) -> tuple[int, int]:
