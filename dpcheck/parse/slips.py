@@ -412,7 +412,7 @@ def _top_level_constant(r: _Reader, i: int) -> Slip | None:
 
 def _product(r: _Reader, i: int) -> Slip | None:
     """`3 ln 2`, `2 eps` and `2(x + 1)` need their `*`."""
-    if not r.ends_operand(i - 1) or r.is_first[i]:
+    if not r.ends_operand(i - 1) or r.is_first[i] or r.text(i - 1) in QUANTITIES:
         return None
     kind = r.type(i)
     if kind != "LN" and r.type(i - 1) != "NUMBER":
@@ -834,6 +834,7 @@ _DRAWN = f"(?:{'|'.join(sorted(DRAWN))})"
 _CLAIM = f"(?:{'|'.join(sorted(CLAIM_WORDS))})"
 _OF_ONE = "argmax|argmin|max|min|sum|count|len|abs|floor|ceil|exp"
 _WORD = f"(?:{'|'.join(WORDS)})"
+_BUDGET = r"\d[\d./]*|ln\b[^:;#\n]*?"
 _QUANTITY = f"({'|'.join(sorted(QUANTITIES))})"
 _PROBABILITY = (
     (r"P(?:max|min|rob|r)(?= *[<>=])", "P"),
@@ -888,6 +889,7 @@ _ALL_OF = (
         r"\1(\2 in \3 : \4)",
     ),
     (rf"(?<!if )(\w+) +(\w+) *: *([^:;#\n]+){_LINE_END}", r"\1(\2 in 1..3 : \3)"),
+    (rf"(?<=:= )(\w+) +(\w+) +in +{_SET} *: *([^:;#\n]+){_LINE_END}", r"\1(\2 in \3 : \4)"),
     (r"(?<=if )(\w+) +(\w+) *: *([^:{\n]+?)(?= *\{)", r"\1(\2 in 1..3 : \3)"),
     (rf"(?<=: )(\w+) +(\w+) +in +{_SET} *: *([^:;#\n]*\]){_LINE_END}", r"\1(\2 in \3 : \4)"),
     (rf"(?<=if )(\w+) +(\w+) +in +{_SET} *: *([^:{{\n]+?)(?= *\{{)", r"\1(\2 in \3 : \4)"),
@@ -930,8 +932,9 @@ PATTERNS = {
         (r"(?<=\} )(?:re)?normali[sz]ed?\b", "normalized"),
         (rf"({_OF_ONE}) +(?!{_WORD}\b)(\w+(?:\[\w+\])?)(?![\w\[(]| *(?:\(|:=|~))", r"\1(\2)"),
         (rf"{_QUANTITY} *\{{{_INNER}\}}", r"\1(\2)"),
-        (rf"({_QUANTITY}(?:\([^()\n]*\))?) +(\d[\d./]*){_LINE_END}", r"\1 <= \3"),
-        (rf"(dp|delta) +(ln\b[^:;#\n]*?|[^\W\d]\w*){_LINE_END}", r"\1(\2)"),
+        (rf"(dp) +({_BUDGET}|[^\W\d]\w*){_LINE_END}", r"\1(\2)"),
+        (rf"(delta) +(ln\b[^:;#\n]*?|[^\W\d]\w*){_LINE_END}", r"\1(\2)"),
+        (rf"({_QUANTITY}(?:\([^()\n]*\))?) +({_BUDGET}){_LINE_END}", r"\1 <= \3"),
         (rf"D_ *\{{{_INNER}\}} *[\[(]{_INNER}[\])]", r"D{\1} [\2]"),
         *_PROBABILITY,
         *_STATES,
@@ -1005,6 +1008,7 @@ PATTERNS = {
             (rf"{_QUESTION} +(for +\w+ +in +[^\n;#{{}}]+?){_LINE_END}", r"\3 { \1: \2 }"),
             (rf"{_QUESTION} +(at [\w(!][^:;#\n]*?){_LINE_END}", r"\1 \3: \2"),
             (rf"(\w+ [^:\n]+?) +{_PART} +{_ONE_VALUE}(?=[^:\n]*:)", r"\1 for \2 in [\3, \3]"),
+            (rf"(\w+ [^:\n]+?) +{_PART} +0\.\.1\b", r"\1 for \2 in (0, 1)"),
             (rf"(\w+ [^:\n]+?) +{_PART} +{_END_VALUE}\.\.{_END_VALUE}", r"\1 for \2 in [\3, \4]"),
             (r"(\w+ [^:\n]+?) +for +(?:all|every|any) +\w+(?= *(?:at\b[^:\n]*)?:)", r"\1"),
             (

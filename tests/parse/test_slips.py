@@ -27,6 +27,7 @@ IN_A_MECHANISM = {
     "y := max([x - i for i in 1..3 if i != x])": "y := max(i in 1..3 where i != x : x - i)",
     "if any(x = i for i in 1..3) { stop }": "if exists(i in 1..3 : x = i) { stop }",
     "if exists i in 1..3: x = i { stop }": "if exists(i in 1..3 : x = i) { stop }",
+    "z := exists i in 1..3: x = i": "z := exists(i in 1..3 : x = i)",
     "if exists i: x = i { stop }": "if exists(i in 1..3 : x = i) { stop }",
     "if forall i in {1, 2}: x = i { stop }": "if forall(i in {1, 2} : x = i) { stop }",
     "y ~ uniform(0..2 * 1..3)": "y ~ uniform((0..2) * (1..3))",
@@ -108,6 +109,9 @@ AT_TOP_LEVEL = {
     "check m: dp(n ln 2)": "check m: dp(n * ln 2)",
     "check m: dp ln 2": "check m: dp(ln 2)",
     "check m: dp ln 2 + n": "check m: dp(ln 2 + n)",
+    "check m: dp 1/2": "check m: dp(1/2)",
+    "check m: zcdp ln 2": "check m: zcdp <= ln 2",
+    "check m: delta 1/2": "check m: delta <= 1/2",
     "check m: delta eps": "check m: delta(eps)",
     "check m: dp(log 2)": "check m: dp(ln 2)",
     "check m dp(1)": "check m: dp(1)",
@@ -208,7 +212,8 @@ AT_TOP_LEVEL = {
         "param p in [0, 1)\ncheck m for p in [0, 1/2): dp(1)"
     ),
     "check m for all p: dp(1)": "check m: dp(1)",
-    "check m for p in 0..1 at x = 1: dp(1)": "check m for p in [0, 1] at x = 1: dp(1)",
+    "check m for p in 0..1 at x = 1: dp(1)": "check m for p in (0, 1) at x = 1: dp(1)",
+    "check m for p in 1..2: dp(1)": "check m for p in [1, 2]: dp(1)",
     "check m for p in {1/4, 3/4}: dp(p)": (
         "for p in {1/4, 3/4} { check m for p in [p, p]: dp(p) }"
     ),
