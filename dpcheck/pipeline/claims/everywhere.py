@@ -160,7 +160,7 @@ def proved_everywhere(check: ResolvedCheck, limits: Limits) -> tuple[Outcome | N
     if not isinstance(mechanism, Mechanism) or mechanism.has_analyst or epsilon is None:
         return None, ""
     is_single = check.for_all is not None and check.for_all.single is not None
-    if check.parts or mechanism.sampled_at is not None or is_single:
+    if check.parts or check.leaves_out or mechanism.sampled_at is not None or is_single:
         return None, ""
     mechanism = on_all_integers(mechanism)
     wide = replace(check, target=mechanism)

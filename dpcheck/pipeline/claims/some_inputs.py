@@ -30,7 +30,7 @@ def violated_by_some(check: ResolvedCheck, limits: Limits) -> tuple[Outcome, Rea
     if not isinstance(mechanism, Mechanism) or mechanism.has_analyst or not _is_bound(check.claim):
         return None
     has_list = any(isinstance(clause, AdjacentPairs) for clause in mechanism.adjacency)
-    if check.parts or check.for_all is not None or check.at is not None or has_list:
+    if check.parts or check.leaves_out or check.for_all or check.at or has_list:
         return None
     soon = replace(limits, cpu_deadline=process_time() + SECONDS)
     try:
