@@ -1083,6 +1083,25 @@ def for_all_alpha(text, values="alpha in (0, 1)"):
     return check_text(f"param {values}\n{text}")["results"]
 
 
+@pytest.mark.parametrize(
+    ("text", "claim", "epsilon"),
+    [
+        (STOPS, "epsilon <= ln(3/2)", None),  # it is ln 16, in the limit
+        (STOPS, "epsilon < ln 4", None),
+        (STOPS, "epsilon = ln(7/4)", None),
+        (COUNT, "epsilon <= ln(3/2)", "ln(2)"),
+        (COUNT, "epsilon = ln(3/2)", "ln(2)"),
+        (GOES_ON.replace("noisy_t\n", "0\n"), "epsilon < inf", "inf"),
+    ],
+)
+def test_what_a_window_loses_is_not_what_all_inputs_do(text, claim, epsilon):
+    """Three claims about above-threshold said that ε is 0.62, 1.23 and 1.79: a window's each."""
+    text = text.replace("alpha^2", "1/4").replace("alpha", "1/2")
+    [found] = check_text(f"{text}check m: {claim}")["results"]
+    assert found["verdict"] == "violated"
+    assert found.get("value", {}).get("exact") == epsilon
+
+
 def test_what_is_computed_for_all_values_lies_between_a_window_and_what_is_proved():
     """The ε of the stream is -4 ln(alpha); ten rounds show the more of it the smaller alpha."""
     [found] = for_all_alpha(f"{STOPS}compute m: epsilon")

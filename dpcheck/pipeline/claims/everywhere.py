@@ -372,8 +372,12 @@ class _Search:
     ) -> Outcome:
         """Return the outcome on a window, where that says for which values a claim fails.
 
-        For others it may fail on wider windows, unless `epsilon <= b` is proved for them.
+        For others it may fail on wider windows, unless `epsilon <= b` is proved for them. The ε of
+        the window is that of all inputs where no more is proved.
         """
+        is_met = self.for_all is None and order(self.low, self.most) == 0
+        if outcome.value is not None:
+            outcome = replace(outcome, value=epsilon_amount(self.low) if is_met else None)
         known = outcome.all_values
         if known is None or self.for_all is None:
             return outcome
