@@ -14,7 +14,7 @@ too high is a bound.)
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 from typing import NamedTuple
@@ -24,7 +24,10 @@ from dpcheck.align.neighbors import Differences
 from dpcheck.align.ways import Cost, Ratios, State, Step, Way, Ways
 from dpcheck.certify.moved import Draw, Mixed
 from dpcheck.limits import Limits, too_large
+from dpcheck.model.evaluation import Fault, evaluate
+from dpcheck.model.expressions import Expr, reads
 from dpcheck.model.program import Branch, Mechanism
+from dpcheck.model.values import Value
 from dpcheck.records import dataclass, field, replace
 
 MAX_STATES = 50_000
@@ -90,6 +93,14 @@ def _alone(mechanism: Mechanism, case: Differences) -> frozenset[str]:
     return frozenset(cell for cell in cells if cell in within and not within[cell])
 
 
+def _may_hold(condition: Expr, known: Mapping[str, Value]) -> bool:
+    """Return whether a condition holds, or has no value: windows say what is wrong with it."""
+    try:
+        return evaluate(condition, known) is not False
+    except Fault:
+        return True
+
+
 class _Game:
     """The states of one case of differences."""
 
@@ -121,14 +132,20 @@ class _Game:
     def _starts(self) -> Iterator[dict[str, Mixed]]:
         """Yield what is known at the start: public inputs from finite sets.
 
-        More values than there are: a `where` is not looked at.
+        May be more than there are: a `where` that reads other inputs is not looked at.
         """
-        cells: list[tuple[str, Sequence[Mixed]]] = []
+        cells: list[tuple[str, Sequence[Value]]] = []
+        conditions = list[Expr]()
         for one in self.mechanism.inputs:
             if one.is_public and not one.is_unbounded:
                 cells += [(cell, list(one.domain)) for cell in one.cells]
+                conditions += [] if one.where is None else [one.where]
+        names = [cell for cell, _ in cells]
+        asked = [each for each in conditions if set(reads(each)) <= {*names}]
         for values in product(*(values for _, values in cells)):
-            yield dict(zip((cell for cell, _ in cells), values, strict=True))
+            known = dict(zip(names, values, strict=True))
+            if all(_may_hold(each, known) for each in asked):
+                yield {**known}
 
     def _option(self, way: Way) -> Option:
         """Return an answer that leads to a state with a number."""

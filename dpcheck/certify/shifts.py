@@ -79,17 +79,26 @@ def certify_shifts(
 
 
 def _check_starts(mechanism: program.Mechanism, starts: Sequence[Place]) -> None:
-    """Require a start for all values of public inputs from finite sets."""
+    """Require a start for all values of public inputs from finite sets, but those left out."""
     public = [one for one in mechanism.inputs if one.is_public and not one.is_unbounded]
     cells = [cell for one in public for cell in one.cells]
     for values in product(*(one.domain for one in public for _ in one.cells)):
         given = dict(zip(cells, values, strict=True))
+        if any(_is_left_out(one.where, given) for one in public):
+            continue
         for place in starts:
             known = [name in given and _same(v, given[name]) for name, v in place.known.items()]
             if place.node == mechanism.entry and not place.draws and all(known):
                 break
         else:
             raise NotKeptError
+
+
+def _is_left_out(where: expressions.Expr | None, given: Mapping[str, Value]) -> bool:
+    """Return whether a `where` says for certain that no input has these values."""
+    if where is None or any(name not in given for name in expressions.reads(where)):
+        return False
+    return evaluate(where, given) is False
 
 
 class _After(NamedTuple):

@@ -659,6 +659,30 @@ mechanism m {{
 
 
 @pytest.mark.parametrize(
+    ("public", "ratio"),
+    [
+        ("public d in 0..2 where d > 0", "1/(2 * d)"),
+        ("public c in 0..2 public d in 0..2 where d >= c", "1/(2 + d - c)"),
+        ("public d[1..2] in 0..2 where d[1] <= d[2]", "1/(2 + d[2] - d[1])"),
+    ],
+)
+def test_no_run_has_public_values_that_are_left_out(public, ratio):
+    text = f"""
+mechanism m {{
+  input x in integers
+  {public}
+  adjacent abs(x - x') <= 1
+  z ~ geometric(x, {ratio}) unbounded
+  output z
+}}
+check m: dp(ln 4)
+"""
+    assert verdicts(check_text(text)) == ["holds"]
+    all_values = text.replace(public, public.partition(" where")[0])
+    assert error_codes(check_text(all_values)) == ["DP560"]
+
+
+@pytest.mark.parametrize(
     ("relation", "is_empty"),
     [
         ("q = q'", True),

@@ -180,8 +180,11 @@ def test_values_of_a_round_are_not_those_of_the_next(monkeypatch):
     assert not keeps_paths(alignment)
 
 
-def test_every_start_is_needed():
-    alignment = found(ABOVE_THRESHOLD)
+@pytest.mark.parametrize("public", ["0..1", "0..2 where t > 0", "0..1 where n in t..1"])
+def test_every_start_is_needed(public):
+    text = ABOVE_THRESHOLD.replace("public t in 0..1", f"public n in 0..1 public t in {public}")
+    alignment = found(text if "n in" in public else text.replace("public n in 0..1", ""))
+    assert len(alignment.arena.starts) == (3 if "n in" in public else 2)
     for start in alignment.arena.starts:
         others = [one for one in alignment.arena.starts if one != start]
         assert not keeps_paths(replace(alignment, arena=replace(alignment.arena, starts=others)))
