@@ -1101,6 +1101,7 @@ STOPS = ABOVE.replace(
 )
 GOES_ON = ABOVE.replace("STOP", "")
 SHOWS_ORDER = GOES_ON.replace("z >=", "q[i] >=")
+FRESH_COUNTS = GOES_ON.replace("z >= noisy_t", "z >= 0")
 
 
 def for_all_alpha(text, values="alpha in (0, 1)"):
@@ -1108,22 +1109,29 @@ def for_all_alpha(text, values="alpha in (0, 1)"):
 
 
 @pytest.mark.parametrize(
-    ("text", "claim", "epsilon"),
+    ("text", "claim", "epsilon", "told"),
     [
-        (STOPS, "epsilon <= ln(3/2)", None),  # it is ln 16, in the limit
-        (STOPS, "epsilon < ln 4", None),
-        (STOPS, "epsilon = ln(7/4)", None),
-        (COUNT, "epsilon <= ln(3/2)", "ln(2)"),
-        (COUNT, "epsilon = ln(3/2)", "ln(2)"),
-        (GOES_ON.replace("noisy_t\n", "0\n"), "epsilon < inf", "inf"),
+        (STOPS, "epsilon <= ln(3/2)", None, "at least ln(13/7)"),  # it is ln 16, in the limit
+        (STOPS, "epsilon < ln(4)", None, "at least ln(3800/633)"),
+        (STOPS, "epsilon = ln(7/4)", None, "at least ln(13/7)"),
+        (COUNT, "epsilon <= ln(3/2)", "ln(2)", "ln(2)"),
+        (COUNT, "epsilon = ln(3/2)", "ln(2)", "ln(2)"),
+        (FRESH_COUNTS, "epsilon < inf", "inf", "inf"),
+        (FRESH_COUNTS, "epsilon <= 5", "inf", "at least ln(256)"),  # of outputs that are shown
     ],
 )
-def test_what_a_window_loses_is_not_what_all_inputs_do(text, claim, epsilon):
+def test_what_a_window_loses_is_not_what_all_inputs_do(text, claim, epsilon, told):
     """Three claims about above-threshold said that ε is 0.62, 1.23 and 1.79: a window's each."""
     text = text.replace("alpha^2", "1/4").replace("alpha", "1/2")
     [found] = check_text(f"{text}check m: {claim}")["results"]
     assert found["verdict"] == "violated"
     assert found.get("value", {}).get("exact") == epsilon
+    assert found["counterexample"]["requirement"] == f"{claim}, but it is {told}"
+
+
+def test_what_a_window_loses_at_a_value_is_not_what_all_inputs_do():
+    [found] = for_all_alpha(f"{STOPS}check m: epsilon <= -ln alpha")
+    assert ", but it is at least ln(" in found["counterexample"]["requirement"]
 
 
 def test_what_is_computed_for_all_values_lies_between_a_window_and_what_is_proved():

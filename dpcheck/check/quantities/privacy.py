@@ -297,16 +297,16 @@ def false_comparison(
     relation: str = "=",
     states: tuple[str, ...] = (),
 ) -> verdicts.Counterexample:
-    """Return that a quantity is this, or not less or more, so that a comparison is false.
+    """Return that a quantity is this, or not less or more, so that a comparison is false."""
+    sides = verdicts.Sides(value, claim.comparison, bound_amount(claim.bound))
+    return verdicts.Counterexample(states, (), (), requirement_of(name, sides, relation), sides)
 
-    The requirement says both: `epsilon <= 1, but it is ln(3)`.
-    """
-    bound = bound_amount(claim.bound)
+
+def requirement_of(name: str, sides: verdicts.Sides, relation: str = "=") -> verdicts.Phrase:
+    """Return what is claimed of a quantity, and what it is: `epsilon <= 1, but it is ln(3)`."""
     known = {"=": "", ">=": "at least ", "<=": "at most "}.get(relation, f"{relation} ")
-    said = f"{name} {claim.comparison} ", bound, f", but it is {known}", value
-    return verdicts.Counterexample(
-        states, (), (), verdicts.Phrase.of(*said), verdicts.Sides(value, claim.comparison, bound)
-    )
+    said = f"{name} {sides.comparison} ", sides.right, f", but it is {known}", sides.left
+    return verdicts.Phrase.of(*said)
 
 
 INFINITELY_MANY = "there are infinitely many output sequences (outputs inside an unbounded loop)"

@@ -22,7 +22,7 @@ from dpcheck.check.all_values.decide import (
 )
 from dpcheck.check.all_values.piecewise import of_one_value, value_of_pieces
 from dpcheck.check.decide import nothing_asked
-from dpcheck.check.quantities.privacy import false_comparison
+from dpcheck.check.quantities.privacy import false_comparison, requirement_of
 from dpcheck.check.quantities.seen_pairs import complete_evidence, endless_prefixes, seen_pairs
 from dpcheck.check.values.amounts import enclosed_between, epsilon_amount, epsilon_between
 from dpcheck.check.values.comparisons import as_budget, holds, order
@@ -145,7 +145,8 @@ def outcomes_everywhere(check: ResolvedCheck, limits: Limits) -> Generator[Outco
         return outcome, None
     target = of_window[0].check.target
     assert isinstance(target, Mechanism), "it has inputs"
-    verdict = Violated(_cut_off(outcome.verdict.counterexample, target.n_rounds))
+    found = _cut_off(outcome.verdict.counterexample, target.n_rounds)
+    verdict = Violated(_of_all(found, check.claim, outcome.value))
     return replace(outcome, verdict=verdict), replace(of_window[0], whole=check)
 
 
@@ -578,6 +579,17 @@ def _cut_off(found: Counterexample, most: int | None) -> Counterexample:
     if isinstance(event, tuple):
         event = tuple(going_on(each, most) for each in event)
     return replace(found, event=event, runs=runs)
+
+
+def _of_all(found: Counterexample, claim: claims.Claim, epsilon: Amount | None) -> Counterexample:
+    """Return a counterexample to a claim about ε, which is at least what is lost here."""
+    if not isinstance(claim, claims.QuantityClaim):
+        return found
+    assert found.sides is not None, "it compares"
+    sides = replace(found.sides, comparison=claim.comparison)
+    known = "inf" if epsilon is None else epsilon.exact
+    said = requirement_of("epsilon", sides, "=" if sides.left.exact == known else ">=")
+    return replace(found, requirement=said, sides=sides)
 
 
 def _worst(size: Size, ready: Ready, limits: Limits) -> Worst | None:
