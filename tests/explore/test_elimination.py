@@ -144,6 +144,29 @@ def test_a_table_of_few_targets_gives_way_to_long_numbers(bits):
     check_against_the_oracle(rows_from(*levels, {3: 1}, {4: 1}), [True, True, True, False, False])
 
 
+@pytest.mark.parametrize("bits", [4, 10, 16, 25, 31, 60])
+def test_rows_asked_for_together_need_no_short_common_multiple(bits):
+    """The table brings them to one scale, and gives way where that is long."""
+    wanted = [{4: 2**bits - 9, 5: k} for k in (2, 4, 6, 8)]
+    silent = [False, False, False, False, True, False, False]
+    silent_row = {5: 2**30 - 7, 6: 6}
+    check_against_the_oracle(rows_from(*wanted, silent_row, {5: 1}, {6: 1}), silent)
+
+
+@pytest.mark.parametrize("place", [1, 3])
+def test_a_silent_state_that_leads_nowhere_harms_no_other(place):
+    """It has no row, and no other one leads there."""
+    rows = rows_from({2: 1, 4: 1}, {4: 1, 5: 3}, {4: 2, 5: 1}, {4: 1}, {4: 1}, {5: 1})
+    first, end = rows.indptr[place : place + 2].tolist()
+    kept = np.r_[0:first, end : len(rows.targets)]
+    indptr = rows.indptr - (end - first) * (np.arange(7) > place)
+    rows = Rows(indptr, rows.targets[kept], rows.numerators[kept], rows.denominators)
+    silent = np.array([False, True, True, True, False, False])
+    asked = np.array([0, 2, 4])
+    found = eliminated(rows, silent=silent, wanted=asked, diverged=6, tick=lambda progress: None)
+    assert [found.targets.tolist(), found.numerators.tolist()] == [[4, 5, 4, 5, 4], [5, 1, 2, 1, 1]]
+
+
 def test_rows_in_parts_stand_in_their_places_and_others_lead_to_the_end():
     weights = np.array([2**70, 1], object), np.array([2**70 + 1], object)
     long = Rows(np.array([0, 2]), np.array([1, 4]), *weights)
