@@ -5,13 +5,17 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from flint import fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcheck.chain.chain import Chain, NeighborRelation
 from dpcheck.exact import ExpNumber, ExpPolynomial, Number
-from tests.solve.chains import as_fraction, atom, finally_, following, probabilities, until
+from dpcheck.limits import Limits
+from dpcheck.solve import path_bounds
+from dpcheck.solve.systems import solution
+from tests.solve.chains import as_fraction, atom, finally_, following, probabilities, truth, until
 from tests.solve.oracle import oracle_probabilities
 
 T = ExpPolynomial.exp(fmpq(1))
@@ -88,3 +92,22 @@ def test_probabilities_over_the_ring_are_those_of_any_base(
     ]
     numeric = [{t: w / sum(row.values()) for t, w in row.items()} for row in values]
     assert found == oracle_probabilities(numeric, labels, path)
+
+
+@pytest.mark.parametrize("n_back", [0, 1])
+def test_values_over_the_ring_have_no_bounds_but_themselves(
+    n_back: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However deep a chain is, with or without a cycle, and however few bits are asked for."""
+    monkeypatch.setattr(solution, "ENCLOSING_PAYS_FROM", 0)
+    monkeypatch.setattr(solution, "ENCLOSING_CYCLES_PAYS_FROM", 0)
+    last: list[dict[int, Polynomial]] = [{4: (1, 0, 0)}, {5: (1, 0, 0)}]
+    steps: list[dict[int, Polynomial]] = [
+        {s + 1: (0, 1, 0), 5: (1, 0, 0), max(0, s - n_back): (1, 0, 0)} for s in range(4)
+    ]
+    chain = over_the_ring(steps + last, ["a"] * 4 + ["b", ""])
+    path, states = until(atom("a"), atom("b")), np.arange(6)
+    found = path_bounds(
+        chain, path, satisfying=truth(chain), states=states, bits=2, limits=Limits()
+    )
+    assert found == [(p, p) for p in probabilities(chain, path)]
