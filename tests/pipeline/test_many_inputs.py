@@ -125,7 +125,10 @@ def test_what_a_few_inputs_violate_is_violated(values, k, claim):
     model = above(values).replace("k = 10", f"k = {k}").replace("t in 0..2", f"t in {values}")
     (found,) = check_text(f"{model}check m: {claim}")["results"]
     assert found["verdict"] == "violated"
+    assert "value" not in found
     assert "tight" not in found["explanation"]
+    requirement = found["counterexample"]["requirement"]
+    assert claim.startswith("dp") or "but it is at least " in requirement
     pair = [found["explanation"]["neighbors"][side] for side in ("left", "right")]
     middle = 49 if "0..100" in values else (10**12 - 1) // 2
     numbers = {int(n) for side in pair for n in re.findall(r"-?\d+", side.partition("=")[2])}

@@ -22,7 +22,7 @@ from dpcheck.check.all_values.decide import (
 )
 from dpcheck.check.all_values.piecewise import of_one_value, value_of_pieces
 from dpcheck.check.decide import nothing_asked
-from dpcheck.check.quantities.privacy import false_comparison, requirement_of
+from dpcheck.check.quantities.privacy import false_comparison, quantity_text, requirement_of
 from dpcheck.check.quantities.seen_pairs import complete_evidence, endless_prefixes, seen_pairs
 from dpcheck.check.values.amounts import enclosed_between, epsilon_amount, epsilon_between
 from dpcheck.check.values.comparisons import as_budget, holds, order
@@ -146,7 +146,7 @@ def outcomes_everywhere(check: ResolvedCheck, limits: Limits) -> Generator[Outco
     target = of_window[0].check.target
     assert isinstance(target, Mechanism), "it has inputs"
     found = _cut_off(outcome.verdict.counterexample, target.n_rounds)
-    verdict = Violated(_of_all(found, check.claim, outcome.value))
+    verdict = Violated(of_all(found, check.claim, outcome.value))
     return replace(outcome, verdict=verdict), replace(of_window[0], whole=check)
 
 
@@ -581,14 +581,18 @@ def _cut_off(found: Counterexample, most: int | None) -> Counterexample:
     return replace(found, event=event, runs=runs)
 
 
-def _of_all(found: Counterexample, claim: claims.Claim, epsilon: Amount | None) -> Counterexample:
-    """Return a counterexample to a claim about ε, which is at least what is lost here."""
+def of_all(found: Counterexample, claim: claims.Claim, value: Amount | None) -> Counterexample:
+    """Return a counterexample on some inputs to a claim about all of them.
+
+    A quantity that is claimed is at least what is lost here, and just that if its value is.
+    """
     if not isinstance(claim, claims.QuantityClaim):
         return found
     assert found.sides is not None, "it compares"
     sides = replace(found.sides, comparison=claim.comparison)
-    known = "inf" if epsilon is None else epsilon.exact
-    said = requirement_of("epsilon", sides, "=" if sides.left.exact == known else ">=")
+    known = "inf" if value is None else value.exact
+    relation = "=" if sides.left.exact == known else ">="
+    said = requirement_of(quantity_text(claim.quantity), sides, relation)
     return replace(found, requirement=said, sides=sides)
 
 

@@ -15,6 +15,7 @@ from dpcheck.explore import MistakesFound
 from dpcheck.limits import LimitReached, Limits
 from dpcheck.logic import claims
 from dpcheck.model.program import AdjacentPairs, Mechanism
+from dpcheck.pipeline.claims.everywhere import of_all
 from dpcheck.pipeline.claims.explorations import Explorations
 from dpcheck.pipeline.claims.outcomes import Ready, made_ready, outcome_of
 from dpcheck.records import replace
@@ -40,6 +41,8 @@ def violated_by_some(check: ResolvedCheck, limits: Limits) -> tuple[Outcome, Rea
         return None
     if not isinstance(outcome.verdict, Violated):
         return None
+    found = of_all(outcome.verdict.counterexample, check.claim, None)
+    outcome = replace(outcome, verdict=Violated(found), value=None)  # that is of these inputs
     return outcome, replace(ready, whole=check)
 
 
