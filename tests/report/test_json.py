@@ -73,6 +73,21 @@ def test_an_order_that_is_known_within_bounds_follows_the_schema(tmp_path, capsy
     assert 2.47 < low < high < 2.48
 
 
+def test_a_run_that_both_sides_draw_alike_follows_the_schema(tmp_path, capsys):
+    """The most probable run without output draws 1, from either neighbor with 1/4."""
+    text = """mechanism m { input s in 0..1 adjacent all
+      x ~ {0: 1/2 + s/4, 1: 1/4, 2: 1/4 - s/4}
+      if x = 0 { output 1 } }
+    check m: !(D{ln 3} [ X stopped ])"""
+    (tmp_path / "m.dpm").write_text(text, "utf-8")
+    call(["check", str(tmp_path / "m.dpm"), "--format", "json"])
+    report = json.loads(capsys.readouterr().out)
+    jsonschema.validate(report, SCHEMA)
+    told = report["results"][0]["explanation"]["run"]
+    assert "steps" not in told
+    assert [step["value"] for step in told["same"]] == ["1"]
+
+
 def test_numbers_of_any_length_stand_in_full():
     digits = "7" * 10_000
     long = answer(Outcome(Value(Amount(digits, "7.7e9999"), None), Coverage(1)), "compute")
