@@ -127,6 +127,17 @@ def test_fingerprints_survive_moved_lines_and_tell_equal_claims_apart(checkout, 
     assert set(fingerprints(capsys, "a.dpm")) & set(before) == {before[1]}
 
 
+def test_a_run_without_steps_of_its_own_is_no_flow(checkout, capsys):
+    """The most probable run without output draws 1, from either neighbor with 1/4."""
+    text = """mechanism m { input s in 0..1 adjacent all
+      x ~ {0: 1/2 + s/4, 1: 1/4, 2: 1/4 - s/4}
+      if x = 0 { output 1 } }
+    check m: !(D{ln 3} [ X stopped ])"""
+    (checkout / "m.dpm").write_text(text, "utf-8")
+    (result,) = sarif("m.dpm", capsys=capsys)["results"]
+    assert "codeFlows" not in result
+
+
 def test_names_of_files_are_uris_from_the_root_of_the_checkout(checkout, capsys, monkeypatch):
     folder = checkout / "my models"
     folder.mkdir()

@@ -114,32 +114,38 @@ def _result(found: Finding, rules: Sequence[str]) -> dict[str, Any]:
         result["properties"] = _properties(found.answer)
         why, place = found.answer.explanation, found.place
         if why is not None and why.all_runs and place is not None:
-            result["codeFlows"] = [_code_flow(each, why.neighbors, place) for each in why.all_runs]
+            flows = (_code_flow(each, why.neighbors, place) for each in why.all_runs)
+            told = [flow for flow in flows if flow["threadFlows"]]
+            result |= {"codeFlows": told} if told else {}
     return result
 
 
 def _code_flow(run: TracedRun, pair: Neighbors | None, place: Place) -> dict[str, Any]:
-    """Return the steps of the most probable run, and from either of two neighbors."""
+    """Return the steps of the most probable run, and from either of two neighbors.
+
+    A side without steps of its own has no thread: SARIF knows none without a location.
+    """
     sides: list[tuple[str, str, list[tuple[RunStep, Amount | None]]]]
     sides, both = [(run.of, "", _own_steps(run.steps))], ""
     if pair is not None:
         right = _own_steps(run.elsewhere) if run.elsewhere else _followed(run.steps)
         sides = [("left", pair.left, _own_steps(run.steps)), ("right", pair.right, right)]
         both = ", from both neighbors"
+    threads: list[dict[str, Any]] = [
+        {
+            "id": name,
+            **({"initialState": {"input": {"text": visible(state)}}} if state else {}),
+            "locations": [
+                _flow_step(step, amount, order, place, is_left=name != "right")
+                for order, (step, amount) in enumerate(steps[:_STEPS], start=1)
+                if step.line is not None
+            ],
+        }
+        for name, state, steps in sides
+    ]
     return {
         "message": {"text": f"The most probable run with these outputs{both}"},
-        "threadFlows": [
-            {
-                "id": name,
-                **({"initialState": {"input": {"text": visible(state)}}} if state else {}),
-                "locations": [
-                    _flow_step(step, amount, order, place, is_left=name != "right")
-                    for order, (step, amount) in enumerate(steps[:_STEPS], start=1)
-                    if step.line is not None
-                ],
-            }
-            for name, state, steps in sides
-        ],
+        "threadFlows": [thread for thread in threads if thread["locations"]],
     }
 
 
