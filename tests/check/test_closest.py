@@ -59,3 +59,22 @@ check one: dp(ln 2, 1/4)
     several, one = (result["beside"][0]["text"] for result in check_text(text)["results"])
     assert several.endswith(" and others")
     assert one.endswith(" at output 5")
+
+
+@pytest.mark.parametrize(
+    ("first", "neighbors", "shown"),
+    [("0", "x = 0 | x' = 0", ["1/2", "0"]), ("1/8", "abs(x - x') = 1", ["1/2", "1/4"])],
+)
+def test_of_pairs_with_one_ratio_the_likelier_is_shown(first, neighbors, shown):
+    """All ratios over 0 are infinite, and 1/4 is to 1/8 as 1/2 to 1/4."""
+    text = f"""
+mechanism m {{
+  input x in 0..2
+  adjacent {neighbors}
+  y ~ bernoulli(if x = 0 then {first} else x/4)
+  output y
+}}
+check m: D{{ln(3/2)}} [ X output = true ]
+"""
+    (found,) = check_text(text)["results"]
+    assert found["counterexample"]["probabilities"] == shown
