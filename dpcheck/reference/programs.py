@@ -103,12 +103,13 @@ class Mechanism(runs.Model):
         """Return every value of the inputs, the last one changing fastest."""
         found: list[runs.Point] = [()]
         for _, _, indices, domain, where in self.inputs:
-            found = [
-                (*earlier, value)
-                for earlier in found
-                for value in self._values_of(indices, domain, self.env(earlier))
-                if holds(where, self.env((*earlier, value)), self.scope)
-            ]
+            longer = []
+            for earlier in found:
+                for value in self._values_of(indices, domain, self.env(earlier)):
+                    self.work.spend()
+                    if holds(where, self.env((*earlier, value)), self.scope):
+                        longer.append((*earlier, value))
+            found = longer
         return found
 
     def _values_of(self, indices: Tree, domain: Tree, env: Env) -> Iterable[Value]:

@@ -153,3 +153,11 @@ def test_clamped_noise_is_asked_of_a_few_inputs_too():
 def text_of_first(text):
     """Return the report on the first claim."""
     return str(dpcheck.loads(text).answers()[0])
+
+
+def test_a_second_opinion_does_not_list_them():
+    claims = "check m: dp(ln 2)\ncheck m: dp(ln 16)\n"
+    report = check_text(above() + claims, "--second-opinion")
+    assert verdicts(report) == ["violated", "holds"]
+    told = [each["second_opinion"]["text"] for each in report["results"]]
+    assert all("too long" in text or "unbounded" in text for text in told)
