@@ -109,9 +109,7 @@ def window(mechanism: Mechanism, size: Size) -> Mechanism:
 def on_all_integers(mechanism: Mechanism) -> Mechanism:
     """Return the mechanism where inputs from sets of integers may be any integers."""
     wider = [
-        replace(one, domain=INTEGERS, where=None)
-        if isinstance(one.domain.items, range) or all(type(v) is int for v in one.domain)
-        else one
+        replace(one, domain=INTEGERS, where=None) if one.domain.has_integers_only else one
         for one in mechanism.inputs
     ]
     return replace(mechanism, inputs=tuple(wider))

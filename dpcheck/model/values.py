@@ -64,6 +64,11 @@ class SetValue:
         items = self.items
         return items.stop - items.start if isinstance(items, range) else len(items)
 
+    @property
+    def has_integers_only(self) -> bool:
+        """Whether all elements are integers, and no Booleans."""
+        return isinstance(self.items, range) or all(type(each) is int for each in self.items)
+
 
 INTEGERS = SetValue(range(-(2**62), 2**62 + 1))
 """All integers: the set of an input without bounds. It is too large for any run to list."""

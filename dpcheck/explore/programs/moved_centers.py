@@ -9,14 +9,13 @@ on the runs that add them alone.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container
 
 from dpcheck.explore.programs.liveness import flow_of, readers_of
 from dpcheck.explore.tails.wide import Wide
 from dpcheck.model import trees
 from dpcheck.model.expressions import Apply, ArrayVar, Const, Expr, Var, reads
 from dpcheck.model.program import Mechanism, Node, Parametric, Sample, Unbounded, written
-from dpcheck.model.values import Value
 from dpcheck.records import replace
 
 Names = frozenset[str]
@@ -75,19 +74,14 @@ def integer_inputs(mechanism: Mechanism) -> Names:
     return frozenset(
         cell
         for one in mechanism.inputs
-        if not one.is_choice and _are_integers(one.domain.items)
+        if not one.is_choice and one.domain.has_integers_only
         for cell in one.cells
     )
 
 
 def _is_given(by: Const | Var, given: Container[str]) -> bool:
     """Return whether what is added is an integer whatever happens, one of some inputs' or known."""
-    return by.name in given if isinstance(by, Var) else _are_integers((by.value,))
-
-
-def _are_integers(values: Iterable[Value]) -> bool:
-    """Return whether all of some values are integers."""
-    return isinstance(values, range) or all(type(value) is int for value in values)
+    return by.name in given if isinstance(by, Var) else type(by.value) is int
 
 
 def _value(expr: Expr | None) -> object:

@@ -364,8 +364,8 @@ def _is_number(value: Expr) -> bool:
 def _are_numbers(values: Expr) -> bool:
     """Return whether all elements of a set are sure to be numbers."""
     match values:
-        case Const(value=SetValue(items=items)):
-            return isinstance(items, range) or all(type(each) is int for each in items)
+        case Const(value=SetValue() as known):
+            return known.has_integers_only
         case Apply(op="range"):
             return True
         case Apply(op="set", args=each):

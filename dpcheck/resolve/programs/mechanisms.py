@@ -11,7 +11,7 @@ from dpcheck.exact import Number
 from dpcheck.model import program, surface, trees
 from dpcheck.model.evaluation import apply
 from dpcheck.model.expressions import ArrayVar, Var, primed_name, reads
-from dpcheck.model.values import INTEGERS, Value, value_text
+from dpcheck.model.values import Value, value_text
 from dpcheck.resolve.expressions.expressions import constant, expression, has_hole
 from dpcheck.resolve.expressions.kinds import report_wrong_kinds
 from dpcheck.resolve.expressions.signatures import InputShape, cell_names, input_shapes
@@ -134,7 +134,7 @@ def _suggestion(private: Sequence[InputShape]) -> str:
     """Return a clause that fits the first input."""
     shape = private[0]
     name = shape.name
-    numbers = shape.domain == INTEGERS or all(type(value) is int for value in shape.domain)
+    numbers = shape.domain.has_integers_only
     if len(private) > 1:
         return "all"
     if shape.indices is not None:
