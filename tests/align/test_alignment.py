@@ -1015,14 +1015,17 @@ compute m: epsilon
         low = Budget.ln(3)
         return Seen(size, Outcome(Value(epsilon_amount(low), low), NOTHING), lambda: None)
 
-    amount = _end_of(decided_everywhere(asked, decide_one, LIMITS)).verdict.amount
+    def no_value(value):
+        raise AssertionError("there is no parameter")
+
+    amount = _end_of(decided_everywhere(asked, decide_one, no_value, LIMITS)).verdict.amount
     low, high = map(float, amount.enclosure)
     assert 1 < low <= 1.0987 < high
     with pytest.raises(LimitReached):  # nothing is known before the first window
-        _end_of(decided_everywhere(asked, decide_one, LIMITS))
+        _end_of(decided_everywhere(asked, decide_one, no_value, LIMITS))
     parsed = parse_model(SourceText("main.dpm", text.replace("if z >= t { stop }", "stop")))
     (bounded,) = resolve_model(parsed.model).checks
-    amount = _end_of(decided_everywhere(bounded, decide_one, LIMITS)).verdict.amount
+    amount = _end_of(decided_everywhere(bounded, decide_one, no_value, LIMITS)).verdict.amount
     assert [round(float(end), 4) for end in amount.enclosure] == [0, 0.694]
 
 
@@ -1210,30 +1213,63 @@ def test_what_a_window_loses_is_not_what_it_loses_where_a_claim_fails():
     [found] = for_all_alpha(f"{COUNT}check m: dp(ln 3)")
     assert (found["verdict"], found["values"]["sample"]) == ("violated", "1/4")
     assert [each["to"]["exact"] for each in found["values"]["fails_for"]] == ["1/3"]
-    [open_] = for_all_alpha(f"{COUNT}check m: epsilon != -ln alpha")
-    assert open_["reason"]["progress"].startswith("it is at least 1 (at alpha = exp(-1) on 0..1)")
 
 
 @pytest.mark.parametrize(
     ("values", "claim", "fails_for", "sample"),
     [
-        ("alpha in (0, 1)", "epsilon > -2 * ln alpha", ("0", "1"), "1/2"),
-        ("alpha in (0, 1)", "epsilon > ln 3", ("1/3", "1"), "1/2"),
-        ("alpha in (0, 1)", "epsilon >= ln(1/alpha + alpha)", ("0", "1"), "1/2"),
-        ("alpha in (0, 3/4]", "epsilon = ln 2", ("1/2", "3/4"), "2/3"),
-        ("alpha in [1/9, 1/4]", "epsilon > ln 5", ("1/5", "1/4"), "1/5"),
-        ("alpha in [1/9, 1/4]", "epsilon > ln 9", ("1/9", "1/4"), "1/5"),
+        ("alpha in (0, 1)", "epsilon > -2 * ln alpha", ["(0, 1)"], "1/2"),
+        ("alpha in (0, 1)", "epsilon > ln 3", ["[1/3, 1)"], "1/2"),
+        ("alpha in (0, 1)", "epsilon >= ln(1/alpha + alpha)", ["(0, 1)"], "1/2"),
+        ("alpha in (0, 3/4]", "epsilon = ln 2", ["(0, 1/2)", "(1/2, 3/4]"], "1/3"),
+        ("alpha in [1/9, 1/4]", "epsilon > ln 5", ["[1/5, 1/4]"], "1/4"),
+        ("alpha in [1/9, 1/4]", "epsilon > ln 9", ["[1/9, 1/4]"], "1/4"),
+        ("alpha in [1/9, 1/4]", "epsilon < ln 9", ["[1/9, 1/9]"], "1/9"),
+        ("alpha in [1/9, 1/4]", "epsilon != ln 4", ["[1/4, 1/4]"], "1/4"),
+        ("alpha in [1/9, 1/4]", "epsilon != ln 5", ["[1/5, 1/5]"], "1/5"),
+        ("alpha in [1/9, 1/4]", "epsilon != -ln alpha", ["[1/9, 1/4]"], "1/4"),
+        ("alpha in (0, 1)", "epsilon >= ln 3", ["(1/3, 1)"], "1/2"),
     ],
 )
-def test_a_proof_for_all_values_refutes_what_is_above_it(values, claim, fails_for, sample):
-    """ε is -ln(alpha): it is said to fail for these at least, unless that is all that is asked."""
+def test_what_is_known_for_all_values_shows_exactly_where_a_claim_fails(
+    values, claim, fails_for, sample
+):
+    """ε is -ln(alpha): a window loses what is proved."""
     [found] = for_all_alpha(f"{COUNT}check m: {claim}", values)
-    [interval] = found["values"]["fails_for"]
-    assert (interval["from"]["exact"], interval["to"]["exact"]) == fails_for
-    assert found["values"]["sample"] == sample
-    is_all = [each.strip("[]()") for each in values[9:].split(", ")] == [*fails_for]
-    assert found["values"].get("at_least", False) is not is_all
-    assert interval["open"] == (["(" in values, ")" in values] if is_all else interval["open"])
+    assert [interval_text(each) for each in found["values"]["fails_for"]] == fails_for
+    assert (found["verdict"], found["values"]["sample"]) == ("violated", sample)
+    assert "at_least" not in found["values"]
+
+
+@pytest.mark.parametrize(
+    ("values", "claim"),
+    [
+        ("alpha in [1/9, 1/4]", "epsilon < ln 10"),
+        ("alpha in [1/9, 1/4]", "epsilon > ln 3"),
+        ("alpha in [1/9, 1/4]", "epsilon != ln 10"),
+        ("alpha in [1/9, 1/4]", "epsilon != ln 3"),
+        ("eps in (0, 1]", "epsilon < 2 * eps"),
+        ("eps in [1/2, 1]", "epsilon != eps + ln(3/2)"),
+    ],
+)
+def test_what_is_known_for_all_values_is_asked_at_closed_ends_too(values, claim):
+    text = COUNT if "alpha" in values else COUNT.replace("alpha", "exp(-eps)")
+    [found] = for_all_alpha(f"{text}check m: {claim}", values)
+    assert (found["verdict"], found["values"]["fails_for"]) == ("holds", [])
+
+
+def interval_text(found):
+    """Return values of JSON as they are written in a claim; single ones have both ends."""
+    (is_open, ends_open), ends = found["open"], (found["from"]["exact"], found["to"]["exact"])
+    return f"{'[('[is_open]}{ends[0]}, {ends[1]}{'])'[ends_open]}"
+
+
+def test_a_proof_refutes_what_is_above_it_for_some_values_at_least():
+    """The ε of the stream is -4 ln(alpha), which no finite window loses."""
+    [found] = for_all_alpha(f"{STOPS}check m: epsilon > ln 3")
+    [fails] = found["values"]["fails_for"]
+    assert (fails["from"]["decimal"][:7], fails["to"]["exact"]) == ("0.75983", "1")
+    assert (found["verdict"], found["values"]["at_least"]) == ("violated", True)
     assert ", but it is at most ln(" in found["counterexample"]["requirement"]
 
 
@@ -1251,34 +1287,25 @@ def test_a_claim_that_fails_up_to_a_logarithm_that_is_asked_fails_for_all():
         ("(0, 1)", "dp(ln 2)", "(0, 1/2)"),
         ("(1/8, 3/4]", "epsilon <= ln 2", "(1/8, 1/2)"),
         ("(0, 1)", "epsilon < ln(1 + alpha)", "(0, 0.618033]"),
-        ("(0, 3/4]", "epsilon = ln 2", None),
     ],
 )
 def test_a_window_that_fails_where_the_proof_may_shows_all_values(part, claim, fails_for):
-    """ε is -ln(alpha); of `epsilon = b` the proof says nothing of values where ε is below b."""
     model = f"{COUNT}check m for alpha in {part}: {claim}"
     [found] = for_all_alpha(model, "alpha in (0, 1)")
-    assert ("at_least" in found["values"]) == (fails_for is None)
-    if fails_for is not None:
-        (one,) = found["values"]["fails_for"]
-        low, high = (each.get("exact", each["decimal"][:8]) for each in (one["from"], one["to"]))
-        assert (low, high) == tuple(fails_for.strip("([])").split(", "))
+    assert "at_least" not in found["values"]
+    (one,) = found["values"]["fails_for"]
+    low, high = (each.get("exact", each["decimal"][:8]) for each in (one["from"], one["to"]))
+    assert (low, high) == tuple(fails_for.strip("([])").split(", "))
 
 
-def test_a_claim_holds_for_values_for_which_it_is_proved():
-    """ε is known at no closed end; of `<=` it is inside that tells of it."""
-    for comparison, is_all in (("<=", True), ("<", False)):
+def test_closed_ends_are_asked_for_all_values():
+    for comparison, is_open in (("<=", True), ("<", False)):
         text = f"{COUNT}check m: epsilon {comparison} ln 2"
         [found] = for_all_alpha(text, "alpha in [1/4, 3/4]")
         [fails] = found["values"]["fails_for"]
         assert (fails["from"]["exact"], fails["to"]["exact"]) == ("1/4", "1/2")
-        assert ("at_least" not in found["values"]) == is_all
-    [holds] = found["values"]["holds_for"]
-    assert (holds["from"]["exact"], holds["to"]["exact"], holds["open"]) == (
-        "1/2",
-        "3/4",
-        [True, True],
-    )
+        assert fails["open"] == [False, is_open]
+        assert "at_least" not in found["values"]
 
 
 def test_a_claim_is_refuted_at_a_logarithm_where_ratios_are_exact():

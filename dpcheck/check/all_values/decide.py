@@ -41,7 +41,6 @@ from dpcheck.check.values.verdicts import (
     Outcome,
     Phrase,
     Piece,
-    Strategy,
     Undecided,
     Vacuity,
     Value,
@@ -147,33 +146,58 @@ def violated_within(
     line: Line,
     for_all: ForAll,
     at_value: Callable[[Chosen], Outcome],
-    *,
-    are_all: bool = False,
 ) -> Outcome | None:
-    """Return that a claim fails for some values at least, or for all asked, if it does for one.
+    """Return that a claim fails for some values at least, if it does for one.
 
     Why it says little at that one is not known of others.
     """
-    outcome, asked = at_value(value), for_all.asked(line)
+    outcome = at_value(value)
     if not isinstance(outcome.verdict, Violated):
         return None
-    fails_for = with_ends(asked, closed_ends(for_all), line) if are_all else tuple(intervals)
-    known = AllValues(
-        *(for_all.param.name, text_of_asked(for_all, line, asked), fails_for, exact_text(value)),
-        shown_at=value,
-        is_exact=are_all,
-        is_part=bool(for_all.part),
+    known = _known(line, for_all, tuple(intervals), value)
+    return replace(outcome, vacuity=(), all_values=replace(known, is_exact=False))
+
+
+def decided_inside(
+    failing: Region, line: Line, for_all: ForAll, at_value: Callable[[Chosen], Outcome]
+) -> Outcome | None:
+    """Return the outcome of a claim that strictly inside of the interval fails for some values.
+
+    Closed ends are asked by themselves: None if the claim is undecided at one.
+    """
+    ends = {end: at_value(end) for end in closed_ends(for_all)}
+    if any(isinstance(each.verdict, Undecided) for each in ends.values()):
+        return None
+    fail_alone = [end for end, each in ends.items() if isinstance(each.verdict, Violated)]
+    sample = _sample(failing, line, fail_alone, for_all)
+    holding = without(for_all.asked(line), [failing])
+    known = replace(
+        _known(line, for_all, with_ends(failing, fail_alone, line), sample),
+        holds_for=with_ends(holding, (end for end in ends if end not in fail_alone), line),
     )
+    if not known.fails_for:
+        return Outcome(Holds(), Coverage(0), all_values=known)
+    outcome = _at_sample(sample, for_all, lambda value: ends.get(value) or at_value(value))
     return replace(outcome, vacuity=(), all_values=known)
 
 
 def holding_everywhere(for_all: ForAll) -> AllValues:
     """Return what is known of a claim that holds for all values asked."""
     line = for_all.line()
-    asked = for_all.asked(line)
+    holds_for = with_ends(for_all.asked(line), closed_ends(for_all), line)
+    return replace(_known(line, for_all, (), None), holds_for=holds_for)
+
+
+def _known(
+    line: Line, for_all: ForAll, fails_for: tuple[ParamInterval, ...], sample: Chosen | None
+) -> AllValues:
+    """Return for which values of those asked a claim fails, and a simple one of them."""
     return AllValues(
-        *(for_all.param.name, text_of_asked(for_all, line, asked)),
-        holds_for=with_ends(asked, closed_ends(for_all), line),
+        for_all.param.name,
+        text_of_asked(for_all, line, for_all.asked(line)),
+        fails_for,
+        None if sample is None else exact_text(sample),
+        shown_at=sample,
         is_part=bool(for_all.part),
     )
 
@@ -202,38 +226,31 @@ def _truth(
     if not intervals and not doubtful.is_empty:
         raise too_large(*ENDLESS)
     holds_for = without(asked, [region, doubtful])
-    shown = AllValues(
-        setting.for_all.param.name,
-        text_of_asked(setting.for_all, line, asked),
-        intervals,
-        None if sample is None else exact_text(sample),
-        shown_at=sample,
+    shown = replace(
+        _known(line, setting.for_all, intervals, sample),
         is_exact=doubtful.is_empty,
         holds_for=with_ends(holds_for, (v for v in outcomes if v not in fail_alone), line),
-        is_part=bool(setting.for_all.part),
     )
     seen = failing.coverage, _vacuity(failing, outcomes)
     if not intervals:
         return Outcome(Holds(), *seen, all_values=shown)
-    verdict, strategy = _counterexample(sample, outcomes, setting)
-    return Outcome(verdict, *seen, strategy=strategy, all_values=shown)
+    found = _at_sample(sample, setting.for_all, lambda at: outcomes.get(at) or setting.at(at))
+    return Outcome(found.verdict, *seen, strategy=found.strategy, all_values=shown)
 
 
-def _counterexample(
-    sample: Chosen | None, outcomes: Mapping[Chosen | Param, Outcome], setting: Setting
-) -> tuple[Violated | Undecided, Strategy | None]:
-    """Return the counterexample at a value, as the ordinary engine finds it there.
-
-    And the strategy of an analyst that shows it.
-    """
-    name = setting.for_all.param.name
+def _at_sample(
+    sample: Chosen | None, for_all: ForAll, at_value: Callable[[Chosen], Outcome]
+) -> Outcome:
+    """Return the outcome at a value for which a claim fails, as the ordinary engine finds it."""
+    name = for_all.param.name
     if sample is None:
         event = Phrase.of(f"no value of {name} for which it fails is rational")
-        return Violated(Counterexample((), event, (), Phrase(()))), None
-    outcome = outcomes[sample] if sample in outcomes else setting.at(sample)
+        return Outcome(Violated(Counterexample((), event, (), Phrase(()))), Coverage(0))
+    outcome = at_value(sample)
     if isinstance(outcome.verdict, Violated | Undecided):
-        return outcome.verdict, outcome.strategy
-    return Undecided(NOT_SHOWN, Phrase.of(f"{name} = {exact_text(sample)}")), None
+        return outcome
+    undecided = Undecided(NOT_SHOWN, Phrase.of(f"{name} = {exact_text(sample)}"))
+    return Outcome(undecided, outcome.coverage)
 
 
 def _failing(

@@ -16,6 +16,7 @@ from dpcheck.align.neighbors import Unreadable, differences
 from dpcheck.align.windows import Row, Size, longer, on_all_integers, round_of, window
 from dpcheck.check.all_values.decide import (
     closed_ends,
+    decided_inside,
     holding_everywhere,
     violated_within,
     with_ends,
@@ -29,7 +30,6 @@ from dpcheck.check.values.comparisons import as_budget, holds, order
 from dpcheck.check.values.event_text import going_on
 from dpcheck.check.values.measures import ClaimRejected
 from dpcheck.check.values.verdicts import (
-    OPPOSITE,
     Amount,
     Beside,
     Comparison,
@@ -139,14 +139,23 @@ def outcomes_everywhere(check: ResolvedCheck, limits: Limits) -> Generator[Outco
         worst = cache(partial(_worst, size, ready, own)) if is_decided else lambda: None
         return Seen(size, outcome, worst, ready.explored.sizes.n_states)
 
-    outcome = yield from decided_everywhere(check, decide, limits)
+    at_values: list[Found] = []
+
+    def at_value(value: Chosen) -> Outcome:
+        at_values.append(outcome_everywhere(asked_at(check, value), limits))
+        return at_values[-1][0]
+
+    outcome = yield from decided_everywhere(check, decide, at_value, limits)
+    for found, ready in at_values:
+        if found.verdict is outcome.verdict:
+            return outcome, None if ready is None else replace(ready, whole=check)
     of_window = [ready for found, ready in shown if found.verdict is outcome.verdict]
     if not of_window or not isinstance(outcome.verdict, Violated):
         return outcome, None
     target = of_window[0].check.target
     assert isinstance(target, Mechanism), "it has inputs"
-    found = _cut_off(outcome.verdict.counterexample, target.n_rounds)
-    verdict = Violated(of_all(found, check.claim, outcome.value))
+    cut_off = _cut_off(outcome.verdict.counterexample, target.n_rounds)
+    verdict = Violated(of_all(cut_off, check.claim, outcome.value))
     return replace(outcome, verdict=verdict), replace(of_window[0], whole=check)
 
 
@@ -232,17 +241,13 @@ def _at_single(
 
 
 def decided_everywhere(
-    check: ResolvedCheck, decide: Decide, limits: Limits
+    check: ResolvedCheck, decide: Decide, at_value: Callable[[Chosen], Outcome], limits: Limits
 ) -> Generator[Outcome, None, Outcome]:
     """Return the outcome of a claim, and tell bounds; raises `ClaimRejected` outside of the class.
 
     The smallest window is looked at in any case, if it is small: mistakes that runs meet, they
     meet there.
     """
-
-    def at_value(value: Chosen) -> Outcome:
-        return outcome_everywhere(asked_at(check, value), limits)[0]
-
     try:
         search = _Search(check, decide, at_value, limits)
         if check.leaves_out is not None:
@@ -265,7 +270,7 @@ class _Search:
         mechanism, for_all = check.target, check.for_all
         assert isinstance(mechanism, Mechanism), "only mechanisms have inputs"
         self.mechanism, self.for_all, self.target = mechanism, for_all, check.target_text
-        self.decide, self.at_value, self.limits = decide, at_value, limits
+        self.decide, self.at_value, self.limits = decide, cache(at_value), limits
         self.proof = proof_of(mechanism, limits)
         self.most, self.beside = self.proof.most, self.proof.beside
         self.vacuity = _vacuity(mechanism)
@@ -313,9 +318,12 @@ class _Search:
             left = set()
         if not left:
             self.is_proved()
+        refuted = None
         for seen, is_larger in self.windows(_with_comparison(claim, halves[0])):
             if is_larger:
-                yield self.undecided()
+                yield refuted or self.undecided()
+            if left and (known := self.known_for_all(comparison, epsilon)) is not None:
+                return known
             for half in halves:
                 outcome = seen.outcome
                 if half != halves[0]:
@@ -328,17 +336,50 @@ class _Search:
             if not left:
                 has_window = comparison in (">=", ">") or epsilon is None
                 return self.proved(Holds(), *([self.below] if has_window else []))
-            if (refuted := self.refuted(claim, comparison, epsilon)) is not None:
+            if refuted is not None:  # no more values are known from one more window
                 return refuted
-        return self.undecided()
+            refuted = self.refuted(claim, comparison, epsilon)
+            if refuted is not None and self.for_all is None:
+                return refuted
+        return refuted or self.undecided()
 
     def is_below(self, comparison: Comparison, epsilon: Budget | None) -> bool:
         """Return whether what is proved is below a budget, for all values of a parameter."""
         if self.most is None or epsilon is None or self.for_all is None:
             return holds(comparison, order(self.most, epsilon))
-        if comparison == "<" and (self.for_all.param.has_low or self.for_all.param.has_high):
+        if comparison == "<" and closed_ends(self.for_all):
             return False  # e^ε is continuous, so that it may be equal there
+        return self.is_below_inside(comparison, epsilon)
+
+    def is_below_inside(self, comparison: Comparison, epsilon: Budget | None) -> bool:
+        """Return whether it is, for all values but for closed ends that are asked by themselves."""
+        assert self.most is not None, "something is proved"
+        assert self.for_all is not None, "there is a parameter"
         return where_false(self.most, comparison, epsilon, self.for_all, ())[1].is_empty
+
+    def known_for_all(self, comparison: Comparison, epsilon: Budget | None) -> Outcome | None:
+        """Return the outcome for all values of a parameter, if inside ε compares as what is proved.
+
+        That is ε where a window loses as much; and what is below a budget compares with it alike.
+        """
+        if self.for_all is None or self.most is None:
+            return None
+        below: Comparison = "<=" if comparison in ("<=", ">") else "<"
+        if not self.is_met() and not self.is_below_inside(below, epsilon):
+            return None
+        compared = self.most, comparison, epsilon
+        line, failing = where_false(*compared, self.for_all, self.proof.weights)
+        known = decided_inside(failing, line, self.for_all, self.at_value)
+        if known is None or not isinstance(known.verdict, Holds):
+            return known
+        return self.proved(Holds(), *([self.below] if self.is_met() else []))
+
+    def is_met(self) -> bool:
+        """Return whether a window loses what is proved, with a parameter for all of its values.
+
+        Its stand-in is transcendental: two ratios that are equal there are one.
+        """
+        return self.high is not None and order(self.low, self.high) == 0
 
     def refuted(
         self, claim: claims.Claim, comparison: Comparison, epsilon: Budget | None
@@ -358,9 +399,8 @@ class _Search:
             value = line.simplest(region, at_logarithms=self.for_all.at_logarithms)
             if value is None:
                 return None
-            are_all, where = self.is_below(OPPOSITE[least], epsilon), line.intervals(region)
-            shown = where, value, line, self.for_all, self.at_value
-            return violated_within(*shown, are_all=are_all)
+            where = line.intervals(region)
+            return violated_within(where, value, line, self.for_all, self.at_value)
         relation, is_wrong = "<=", not holds(least, order(self.most, epsilon))
         if comparison == "!=":
             relation, is_wrong = "=", order(self.low, self.most) == order(self.low, epsilon) == 0
@@ -376,9 +416,9 @@ class _Search:
         For others it may fail on wider windows, unless `epsilon <= b` is proved for them. The ε of
         the window is that of all inputs where no more is proved.
         """
-        is_met = self.for_all is None and order(self.low, self.most) == 0
         if outcome.value is not None:
-            outcome = replace(outcome, value=epsilon_amount(self.low) if is_met else None)
+            is_known = self.for_all is None and order(self.low, self.most) == 0
+            outcome = replace(outcome, value=epsilon_amount(self.low) if is_known else None)
         known = outcome.all_values
         if known is None or self.for_all is None:
             return outcome
