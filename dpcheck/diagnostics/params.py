@@ -14,9 +14,13 @@ from dpcheck.source import Span
 
 
 class ParamAsValue(WhatFails, code="DP410"):
-    """What depends on a `param` stands where a value is needed, or is no function of it."""
+    """What depends on a `param` stands where a value is needed, or is no function of it.
+
+    `constant` is a declaration that gives it one.
+    """
 
     needs_value: bool = False
+    constant: str = ""
     instead: str = ""
 
     explanation = """\
@@ -39,6 +43,8 @@ Right: const alpha = 1/2   ...   if alpha > 1/2 { output Y }"""
         if named and self.what.startswith("an end of a range"):
             loop = f"for {named[1]} in 1..5 {{ check m({named[1]} = {named[1]}): ... }}"
             return f"a size is a parameter of the mechanism; a loop goes through some: `{loop}`"
+        if self.constant:
+            return f"give it one: `{self.constant}` in place of the `param`; `-D` may change that"
         return "a `const` has a value, which `-D` may change"
 
 
@@ -48,9 +54,11 @@ def _is_asked_at(span: Span, name: str) -> bool:
     return is_at and re.match(rf"{name}\b", span.text) is not None
 
 
-def needs_value(span: Span, why: str, run: tuple[str, ...] = ()) -> ParamAsValue:
+def needs_value(
+    span: Span, why: str, run: tuple[str, ...] = (), constant: str = ""
+) -> ParamAsValue:
     """Return that a place needs a value, which a parameter has not."""
-    return ParamAsValue(span, run, why, needs_value=True)
+    return ParamAsValue(span, run, why, needs_value=True, constant=constant)
 
 
 class ParamInterval(Mistake, code="DP411"):
@@ -243,7 +251,7 @@ _KINDS: Final[Mapping[FaultKind, type[WhatFails]]] = {
 def of_fault(fault: Fault, place: Span, run: tuple[str, ...] = ()) -> RunMistake:
     """Return the mistake that a fault is, at its own place or else at that of the whole."""
     if fault.kind == "parameter":
-        return needs_value(fault.span or place, fault.title, run)
+        return needs_value(fault.span or place, fault.title, run, fault.help or "")
     if fault.kind == "no function of a parameter":
         return ParamAsValue(fault.span or place, run, fault.title, instead=fault.help)
     if fault.kind == "no exact value":

@@ -133,7 +133,8 @@ def _no_value(op: str, value: exact.ParamNumber | exact.ParamBudget) -> Fault:
     name, text = value.param.name, value_text(value)
     what = f"`{name}`" if text == name else f"`{text}`, which depends on `{name}`,"
     why = f"{_spoken(op)} needs a value, and {what} has none before it is chosen"
-    return Fault("parameter", why, ())
+    constant = f"const {name} = {value_text(value.param.simplest)}"
+    return Fault("parameter", why, (), help_text=constant)
 
 
 def _spoken(op: str) -> str:

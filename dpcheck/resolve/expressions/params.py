@@ -218,16 +218,23 @@ def _depends(expr: Expr, tainted: frozenset[str], scope: Scope) -> bool:
 
 
 def _report(expr: Expr, scope: Scope) -> None:
-    names = (value.param.name for value in params_in(expr) if not isinstance(value, ExpNumber))
-    name = next(names, "param")
-    who = f"a `{name}`" if name == "param" else f"`{name}`"
-    why = f"this needs a value, and {who} has none before one is chosen"
-    scope.report(needs_value(expr.span, why))
+    known = (value.param for value in params_in(expr) if not isinstance(value, ExpNumber))
+    param = next(known, None)
+    if param is not None:
+        scope.report(_without_value(expr.span, param))
+        return
+    scope.report(
+        needs_value(expr.span, "this needs a value, and a `param` has none before one is chosen")
+    )
 
 
 def wrong_value(value: Value, span: Span, mistake: Mistake) -> Mistake:
     """Return what is wrong with a constant: it depends on a parameter, or what a place says."""
     if not isinstance(value, ParamNumber | ParamBudget):
         return mistake
-    why = f"this needs a value, and `{value.param.name}` has none before one is chosen"
-    return needs_value(span, why)
+    return _without_value(span, value.param)
+
+
+def _without_value(span: Span, param: Param) -> Mistake:
+    why = f"this needs a value, and `{param.name}` has none before one is chosen"
+    return needs_value(span, why, constant=f"const {param.name} = {value_text(param.simplest)}")
