@@ -1258,6 +1258,39 @@ def test_what_is_known_for_all_values_is_asked_at_closed_ends_too(values, claim)
     assert (found["verdict"], found["values"]["fails_for"]) == ("holds", [])
 
 
+MOSTLY_SHOWN = """
+mechanism m {
+  input q in integers
+  adjacent abs(q - q') <= 1
+  b ~ bernoulli(WEIGHT)
+  if b { y ~ geometric(q, alpha) unbounded  output y } else { output no }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("weight", "claim", "fails_for"),
+    [
+        ("(1 - 2*alpha)^2", "epsilon = -ln alpha", ["[1/2, 1/2]"]),
+        ("(1 - 2*alpha)^2", "epsilon > 0", ["[1/2, 1/2]"]),
+        ("(1 - 2*alpha)^2", "epsilon < ln 2", ["(0, 1/2)"]),
+        ("(1 - 2*alpha)^2", "epsilon != ln 2", []),
+        ("(1 - 2*alpha)^2", "epsilon >= ln 3", ["(1/3, 1)"]),
+        ("(1 - 2*alpha)^2", "epsilon < -2 * ln alpha", []),
+        ("(1 - 2*alpha^2)^2", "epsilon = -ln alpha", None),  # no rational value
+    ],
+)
+def test_a_window_shows_nothing_where_its_weights_are_0(weight, claim, fails_for):
+    """At 1/2 nothing of the input is shown, and no window says so of all values at once."""
+    [found] = for_all_alpha(f"{MOSTLY_SHOWN.replace('WEIGHT', weight)}check m: {claim}")
+    if fails_for is None:
+        assert found["verdict"] == "undecided"
+        return
+    assert found["verdict"] == ("violated" if fails_for else "holds")
+    assert [interval_text(each) for each in found["values"]["fails_for"]] == fails_for
+    assert "at_least" not in found["values"]
+
+
 def interval_text(found):
     """Return values of JSON as they are written in a claim; single ones have both ends."""
     (is_open, ends_open), ends = found["open"], (found["from"]["exact"], found["to"]["exact"])

@@ -159,25 +159,38 @@ def violated_within(
 
 
 def decided_inside(
-    failing: Region, line: Line, for_all: ForAll, at_value: Callable[[Chosen], Outcome]
+    failing: Region,
+    zeros: Region,
+    line: Line,
+    for_all: ForAll,
+    at_value: Callable[[Chosen], Outcome],
 ) -> Outcome | None:
     """Return the outcome of a claim that strictly inside of the interval fails for some values.
 
-    Closed ends are asked by themselves: None if the claim is undecided at one.
+    Closed ends, and zeros of weights, are asked by themselves: None if the claim is undecided at
+    one, or one is irrational.
     """
-    ends = {end: at_value(end) for end in closed_ends(for_all)}
-    if any(isinstance(each.verdict, Undecided) for each in ends.values()):
+    single = dict.fromkeys(closed_ends(for_all), everywhere(False, line.low, line.high))
+    for t in zeros.ends:
+        value = line.value_of(line.of_param(t))
+        if value is None:
+            return None
+        single[value] = Region(line.low, line.high, (t,), (False, True, False))
+    outcomes = {value: at_value(value) for value in single}
+    if any(isinstance(each.verdict, Undecided) for each in outcomes.values()):
         return None
-    fail_alone = [end for end, each in ends.items() if isinstance(each.verdict, Violated)]
-    sample = _sample(failing, line, fail_alone, for_all)
-    holding = without(for_all.asked(line), [failing])
+    fail_alone = [value for value, each in outcomes.items() if isinstance(each.verdict, Violated)]
+    region = without(failing, single.values())
+    region = joined(or_, [region, *(single[value] for value in fail_alone)])
+    sample = _sample(region, line, fail_alone, for_all)
+    holding, hold_alone = without(for_all.asked(line), [region]), single.keys() - fail_alone
     known = replace(
-        _known(line, for_all, with_ends(failing, fail_alone, line), sample),
-        holds_for=with_ends(holding, (end for end in ends if end not in fail_alone), line),
+        _known(line, for_all, with_ends(region, fail_alone, line), sample),
+        holds_for=with_ends(holding, hold_alone, line),
     )
     if not known.fails_for:
         return Outcome(Holds(), Coverage(0), all_values=known)
-    outcome = _at_sample(sample, for_all, lambda value: ends.get(value) or at_value(value))
+    outcome = _at_sample(sample, for_all, lambda value: outcomes.get(value) or at_value(value))
     return replace(outcome, vacuity=(), all_values=known)
 
 

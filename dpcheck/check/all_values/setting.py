@@ -48,9 +48,7 @@ class Setting(Asked):
 
     def zeros(self, line: Line) -> Region:
         """Return the values asked strictly inside of the interval at which a weight is 0."""
-        zeros = [line.where(weight, (0,)) for weight in self.vanishing]
-        nowhere = everywhere(False, line.low, line.high)
-        return joined(and_, [self.for_all.asked(line), joined(or_, [nowhere, *zeros])])
+        return zeros_of(self.vanishing, self.for_all, line)
 
     def asked(self, line: Line) -> Region:
         """Return the values strictly inside of the interval that are asked about."""
@@ -86,6 +84,13 @@ class Failing:
     vacuity: tuple[Vacuity, ...] = ()
     doubtful: Region | None = None
     alone: Mapping[Chosen, Outcome] = field(default_factory=dict)
+
+
+def zeros_of(vanishing: Iterable[Number], for_all: ForAll, line: Line) -> Region:
+    """Return the values asked strictly inside of the interval at which one of some weights is 0."""
+    zeros = [line.where(weight, (0,)) for weight in vanishing]
+    nowhere = everywhere(False, line.low, line.high)
+    return joined(and_, [for_all.asked(line), joined(or_, [nowhere, *zeros])])
 
 
 def told_by_all(found: Iterable[tuple[Vacuity, ...]]) -> tuple[Vacuity, ...]:

@@ -22,6 +22,7 @@ from dpcheck.check.all_values.decide import (
     with_ends,
 )
 from dpcheck.check.all_values.piecewise import of_one_value, value_of_pieces
+from dpcheck.check.all_values.setting import zeros_of
 from dpcheck.check.decide import nothing_asked
 from dpcheck.check.quantities.privacy import false_comparison, quantity_text, requirement_of
 from dpcheck.check.quantities.seen_pairs import complete_evidence, endless_prefixes, seen_pairs
@@ -46,7 +47,7 @@ from dpcheck.check.values.verdicts import (
 )
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.structure import ComputedWithUnbounded
-from dpcheck.exact import Budget, Epsilon, LogOf, Param, divide, exact_text, growth_of, log
+from dpcheck.exact import Budget, Epsilon, LogOf, Number, Param, divide, exact_text, growth_of, log
 from dpcheck.exact.roots import complement, joined
 from dpcheck.explore import MistakesFound
 from dpcheck.limits import Limit, LimitReached, Limits
@@ -96,12 +97,16 @@ class Worst(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What a window of so many states says of a claim, and what its neighbors lose, if known."""
+    """What a window of so many states says of a claim, and what its neighbors lose, if known.
+
+    `vanishing` are its weights that are 0 for some value of a parameter.
+    """
 
     size: Size
     outcome: Outcome
     worst: Callable[[], Worst | None]
     n_states: int = 0
+    vanishing: tuple[Number, ...] = ()
 
 
 Decide = Callable[[Size, claims.Claim, Limits], Seen]
@@ -137,7 +142,7 @@ def outcomes_everywhere(check: ResolvedCheck, limits: Limits) -> Generator[Outco
             ready = without_kinds(asked)
         is_decided = not isinstance(outcome.verdict, Undecided)
         worst = cache(partial(_worst, size, ready, own)) if is_decided else lambda: None
-        return Seen(size, outcome, worst, ready.explored.sizes.n_states)
+        return Seen(size, outcome, worst, ready.explored.sizes.n_states, asked.vanishing)
 
     at_values: list[Found] = []
 
@@ -278,6 +283,7 @@ class _Search:
         self.is_stream = round_of(mechanism) is not None
         self.high: Epsilon | None = self.most
         self.worst: Worst | None = None
+        self.vanishing: tuple[Number, ...] = ()
         self.shown = self.at = ""
         if for_all is not None:
             param, is_exponential = for_all.param, for_all.is_exponential
@@ -361,15 +367,17 @@ class _Search:
         """Return the outcome for all values of a parameter, if inside ε compares as what is proved.
 
         That is ε where a window loses as much; and what is below a budget compares with it alike.
+        Where weights of the window are 0 it may lose less.
         """
         if self.for_all is None or self.most is None:
             return None
         below: Comparison = "<=" if comparison in ("<=", ">") else "<"
         if not self.is_met() and not self.is_below_inside(below, epsilon):
             return None
-        compared = self.most, comparison, epsilon
-        line, failing = where_false(*compared, self.for_all, self.proof.weights)
-        known = decided_inside(failing, line, self.for_all, self.at_value)
+        compared = self.most, comparison, epsilon, self.for_all
+        line, failing = where_false(*compared, (*self.proof.weights, *self.vanishing))
+        zeros = zeros_of(self.vanishing, self.for_all, line)
+        known = decided_inside(failing, zeros, line, self.for_all, self.at_value)
         if known is None or not isinstance(known.verdict, Holds):
             return known
         return self.proved(Holds(), *([self.below] if self.is_met() else []))
@@ -560,7 +568,7 @@ class _Search:
         if order(lost, self.low) <= 0:
             return False
         self.low, self.shown = lost, self.at + size_text(seen.size, self.mechanism)
-        self.worst = worst
+        self.worst, self.vanishing = worst, seen.vanishing
         return True
 
     def is_proved(self) -> None:
