@@ -73,6 +73,16 @@ def test_a_smaller_bound_is_left_open_with_the_claim_that_is_proved():
     assert others["reason"]["option"].startswith("shrink the sets")
 
 
+@pytest.mark.parametrize("at", ["q[1] = 5", "q[1] = 1000", "1 / (q[1] - 5) = 1", "output = 1"])
+def test_of_some_inputs_it_is_left_open_with_the_claim_of_all(at):
+    """`at` may select none, or compute with no value: a mistake, but no run was looked at."""
+    model = above()
+    (found,) = check_text(f"{model}check m at {at}: dp(ln 16)")["results"]
+    assert found["verdict"] == "undecided"
+    advised = re.search(r"`(check m: dp\(.*?)`", found["reason"]["option"])
+    assert verdicts(check_text(model + advised[1])) == ["holds"]
+
+
 def test_a_refuted_claim_that_is_proved_is_not_as_claimed():
     (result,) = check_text(above() + "refute m: dp(ln 16)")["results"]
     assert (result["verdict"], result["ok"]) == ("holds", False)

@@ -169,7 +169,8 @@ def proved_everywhere(check: ResolvedCheck, limits: Limits) -> tuple[Outcome | N
 
     Then the text is a claim that does, if there is one. Inputs from finite sets are some of all
     integers, and so are neighbors: they lose no more. The claim is `dp(ε)`, of which `dp(ε, δ)`
-    follows, or that ε is at most a budget.
+    follows, or that ε is at most a budget. Which inputs `at` selects is not known: where it is
+    none, or a value is missing, that is a mistake, and no claim holds.
     """
     mechanism, epsilon = check.target, _largest_budget(check.claim)
     if not isinstance(mechanism, Mechanism) or mechanism.has_analyst or epsilon is None:
@@ -190,7 +191,7 @@ def proved_everywhere(check: ResolvedCheck, limits: Limits) -> tuple[Outcome | N
         return None, ""
     if search.most is None:
         return None, ""
-    if not search.is_below("<=", epsilon):
+    if check.at is not None or not search.is_below("<=", epsilon):
         return None, f"check {check.target_text}: dp({amount_of(search.most).exact})"
     return search.proved(Holds()), ""
 
