@@ -27,11 +27,15 @@ from dpcheck.limits import Limits, too_large
 from dpcheck.model.evaluation import Fault, evaluate
 from dpcheck.model.expressions import Expr, reads
 from dpcheck.model.program import Branch, Mechanism
-from dpcheck.model.values import Value
+from dpcheck.model.values import SetValue, Value
 from dpcheck.records import dataclass, field, replace
 
 MAX_STATES = 50_000
 """Above-threshold has 15; noisy argmax of eight queries, told apart, 19,690 in twelve seconds."""
+
+
+MAX_STARTS = 10**6
+"""So many values of public inputs are looked at, of which a `where` may leave few: ten seconds."""
 
 
 class Option(NamedTuple):
@@ -134,13 +138,15 @@ class _Game:
 
         May be more than there are: a `where` that reads other inputs is not looked at.
         """
-        cells: list[tuple[str, Sequence[Value]]] = []
+        cells: list[tuple[str, SetValue]] = []
         conditions = list[Expr]()
         for one in self.mechanism.inputs:
             if one.is_public and not one.is_unbounded:
-                cells += [(cell, list(one.domain)) for cell in one.cells]
+                cells += [(cell, one.domain) for cell in one.cells]
                 conditions += [] if one.where is None else [one.where]
         names = [cell for cell, _ in cells]
+        if prod(values.size for _, values in cells) > MAX_STARTS:
+            raise too_large(f"public inputs have more than {MAX_STARTS} values together", "")
         asked = [each for each in conditions if set(reads(each)) <= {*names}]
         for values in product(*(values for _, values in cells)):
             known = dict(zip(names, values, strict=True))

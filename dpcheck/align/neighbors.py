@@ -7,7 +7,8 @@ is the same everywhere on the integers.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import cast
 
 from dpcheck.diagnostics import align
 from dpcheck.diagnostics.mistakes import Refused
@@ -119,13 +120,17 @@ def _of_clause(condition: Expr, mechanism: Mechanism) -> Differences:
 
 
 def _free(one: Input) -> Ends:
-    """Return what two values of a private input may differ by at all; a finite set is integers."""
+    """Return what two values of a private input may differ by at all; a finite set is integers.
+
+    A set is never listed: it may be too long.
+    """
     if one.is_unbounded:
         return None, None
-    values = [v for v in one.domain if type(v) is int]
-    if len(values) < one.domain.size:
+    if not one.domain.has_integers_only:
         raise Unreadable(align.OutsideAlignment(one.span, "a private input that is no number"))
-    far = max(values) - min(values)
+    items = cast("Sequence[int]", one.domain.items)
+    ends = (items[0], items[-1]) if isinstance(items, range) else items
+    far = max(ends) - min(ends)
     return -far, far
 
 

@@ -713,6 +713,31 @@ compute m: epsilon
     assert [each["vacuous"] for each in found] == [is_empty] * 3
 
 
+@pytest.mark.parametrize(
+    ("given", "relation", "verdict", "told"),
+    [
+        ("input x in", "abs(x - x') <= 1 &", "holds", ""),
+        ("public x in", "", "undecided", "public inputs have more than 1000000 values together"),
+    ],
+)
+def test_long_sets_beside_all_integers_are_never_listed(given, relation, verdict, told):
+    text = f"""
+mechanism m {{
+  {given} 0..10^13
+  input y in integers
+  adjacent {relation} abs(y - y') <= 1
+  z ~ geometric(x, 1/2) unbounded
+  w ~ geometric(y, 1/2) unbounded
+  output z > 0
+  output w > 0
+}}
+check m: dp(ln 4)
+"""
+    (found,) = check_text(text)["results"]
+    assert found["verdict"] == verdict
+    assert told in str(found)
+
+
 def test_arrays_that_are_equal_differ_by_nothing():
     target = mechanism("""
 mechanism m {
