@@ -6,6 +6,7 @@ is the same everywhere on the integers.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
@@ -26,6 +27,7 @@ from dpcheck.model.expressions import (
     reads,
 )
 from dpcheck.model.program import AdjacentWhere, Input, Mechanism
+from dpcheck.model.values import SetValue
 from dpcheck.records import dataclass
 
 Ends = tuple[int | None, int | None]
@@ -109,7 +111,10 @@ def _of_clause(condition: Expr, mechanism: Mechanism) -> Differences:
     for cell, (low, high) in ends.items():
         if low is None or high is None:
             raise Unreadable(align.FreeDifference(condition.span, private[cell].name))
-        ranges.append((cell, low, high))
+        domain = private[cell].domain
+        ranges.append(
+            (cell, -_greatest_difference(domain, -low), _greatest_difference(domain, high))
+        )
     public = [
         c for one in mechanism.inputs if one.is_public and one.is_unbounded for c in one.cells
     ]
@@ -132,6 +137,18 @@ def _free(one: Input) -> Ends:
     ends = (items[0], items[-1]) if isinstance(items, range) else items
     far = max(ends) - min(ends)
     return -far, far
+
+
+def _greatest_difference(domain: SetValue, most: int) -> int:
+    """Return the greatest difference of two values of a set that is at most a number.
+
+    The number where all are greater; a range has no holes.
+    """
+    if isinstance(domain.items, range):
+        return most
+    values = sorted(cast("Iterable[int]", domain))
+    below = ((value, bisect_right(values, value + most)) for value in values)
+    return max((values[n - 1] - value for value, n in below if n), default=most)
 
 
 def _conjuncts(condition: Expr) -> Iterator[Expr]:

@@ -738,6 +738,35 @@ check m: dp(ln 4)
     assert told in str(found)
 
 
+@pytest.mark.parametrize(
+    ("values", "relation", "is_empty"),
+    [
+        ("{0, 5, 100}", "abs(x - x') <= 4", True),
+        ("{5, 100, 0}", "abs(x - x') <= 5", False),
+        ("{-3, -1, 2}", "x' = x + 1", True),
+        ("{-3, -1, 2}", "x' = x + 3", False),
+        ("{-3, -1, 2}", "6 <= x - x' <= 9", True),
+        ("{7}", "abs(x - x') <= 3", True),
+        ("0..10^12", "abs(x - x') <= 1", False),
+    ],
+)
+@pytest.mark.parametrize("others", ["input y in integers", "input y[1..10] in 0..9"])
+def test_sets_with_holes_may_have_no_neighbors(values, relation, is_empty, others):
+    text = f"""
+mechanism m {{
+  input x in {values}
+  {others}
+  adjacent {relation} & y = y'
+  z ~ geometric(x, 1/2) unbounded
+  output z > 0
+}}
+check m: dp(200 * ln 2)
+check m: epsilon <= 10^13
+"""
+    found = check_text(text, "--max-states", "100")["results"]
+    assert [(each["verdict"], each["vacuous"]) for each in found] == [("holds", is_empty)] * 2
+
+
 def test_arrays_that_are_equal_differ_by_nothing():
     target = mechanism("""
 mechanism m {

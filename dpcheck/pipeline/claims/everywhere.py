@@ -178,22 +178,23 @@ def proved_everywhere(check: ResolvedCheck, limits: Limits) -> tuple[Outcome | N
     is_single = check.for_all is not None and check.for_all.single is not None
     if check.parts or check.leaves_out or mechanism.sampled_at is not None or is_single:
         return None, ""
-    mechanism = on_all_integers(mechanism)
-    wide = replace(check, target=mechanism)
+    wide = replace(check, target=on_all_integers(mechanism))
 
     def unasked(*_: object) -> NoReturn:
         raise AssertionError("no window is asked whether the claim holds")
 
     try:
         search = _Search(wide, unasked, unasked, limits)
-        _on_window(wide, limits, smallest_size(mechanism), check.claim)  # runs meet no mistake
+        smallest = smallest_size(search.mechanism)
+        _on_window(wide, limits, smallest, check.claim)  # runs meet no mistake
+        vacuity = _vacuity(mechanism)  # sets with holes have fewer neighbors, or none
     except (LimitReached, MistakesFound, Unreadable):
         return None, ""
     if search.most is None:
         return None, ""
     if check.at is not None or not search.is_below("<=", epsilon):
         return None, f"check {check.target_text}: dp({amount_of(search.most).exact})"
-    return search.proved(Holds()), ""
+    return replace(search.proved(Holds()), vacuity=vacuity), ""
 
 
 def _largest_budget(claim: claims.Claim) -> Budget | None:
