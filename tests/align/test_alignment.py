@@ -1345,6 +1345,16 @@ def test_a_window_shows_nothing_where_its_weights_are_0(weight, claim, fails_for
     assert "at_least" not in found["values"]
 
 
+def test_a_value_at_which_weights_are_0_is_computed_alone():
+    text = MOSTLY_SHOWN.replace("WEIGHT", "(1 - 2*alpha)^2")
+    [found] = for_all_alpha(f"{text}compute m: epsilon")
+    assert [(each["in"], each["exact"]) for each in found["pieces"]] == [
+        ("(0, 1/2)", "ln(1/alpha)"),
+        ("{1/2}", "0"),
+        ("(1/2, 1)", "ln(1/alpha)"),
+    ]
+
+
 def interval_text(found):
     """Return values of JSON as they are written in a claim; single ones have both ends."""
     (is_open, ends_open), ends = found["open"], (found["from"]["exact"], found["to"]["exact"])

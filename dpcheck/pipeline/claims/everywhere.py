@@ -48,6 +48,8 @@ from dpcheck.check.values.verdicts import (
 from dpcheck.diagnostics.mistakes import Mistake
 from dpcheck.diagnostics.structure import ComputedWithUnbounded
 from dpcheck.exact import Budget, Epsilon, LogOf, Number, Param, divide, exact_text, growth_of, log
+from dpcheck.exact.line import simplest
+from dpcheck.exact.reading import as_rational
 from dpcheck.exact.roots import complement, joined
 from dpcheck.explore import MistakesFound
 from dpcheck.limits import Limit, LimitReached, Limits
@@ -507,11 +509,22 @@ class _Search:
                 shown = Beside(f"{size_text(seen.size, self.mechanism)} at least")
         if best is None:
             return self.undecided()
-        pieces = tuple(_piece_below(piece, self.most, for_all) for piece in best.pieces)
+        pieces = tuple(self.piece(piece, for_all) for piece in best.pieces)
         known = replace(best, pieces=pieces)
         beside = shown, *self.beside
         value = value_of_pieces(known, "epsilon")
         return Outcome(value, NOTHING, self.vacuity, beside=beside, all_values=known)
+
+    def piece(self, shown: Piece, for_all: claims.ForAll) -> Piece:
+        """Return what a window shows for some values, with what is proved; one is asked alone."""
+        found, end = _piece_below(shown, self.most, for_all), shown.interval.low
+        value = None if end.exact is None else as_rational(end.exact)
+        if found.most is None or end != shown.interval.high or value is None:
+            return found
+        at = simplest([value])
+        assert at is not None, "it is of one value"
+        alone = of_one_value(self.at_value(at), at, for_all).all_values
+        return alone.pieces[0] if alone is not None and alone.pieces else found
 
     # --- what is known ---------------------------------------------------------------------
 
