@@ -152,6 +152,14 @@ def test_what_only_other_inputs_violate_is_left_open():
         assert verdicts(report) == ["undecided"]
 
 
+@pytest.mark.parametrize("claim", ["epsilon < 0", "delta(ln 2) < 0"])
+def test_a_few_inputs_without_neighbors_tell_nothing(claim):
+    """That they have none is so of them only."""
+    model = above().replace("linf(q, q') <= 1", "linf(q, q') = 2")
+    (found,) = check_text(f"{model}check m: {claim}")["results"]
+    assert (found["verdict"], found["vacuous"]) == ("undecided", False)
+
+
 def test_clamped_noise_is_asked_of_a_few_inputs_too():
     model = above().replace("unbounded", "clamped 0..100").replace("t in 0..2", "t in 40..60")
     report = check_text(f"{model}check m: dp(ln 4)\nrefute m: dp(ln 4)\ncheck m: dp(ln 16)\n")

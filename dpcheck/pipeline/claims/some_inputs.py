@@ -39,8 +39,8 @@ def violated_by_some(check: ResolvedCheck, limits: Limits) -> tuple[Outcome, Rea
         outcome, ready = outcome_of(made_ready(few, Explorations(), soon), soon)
     except (LimitReached, MistakesFound):
         return None
-    if not isinstance(outcome.verdict, Violated):
-        return None
+    if not isinstance(outcome.verdict, Violated) or outcome.vacuity:
+        return None  # where few say nothing, of all it is not known if they do
     found = of_all(outcome.verdict.counterexample, check.claim, None)
     outcome = replace(outcome, verdict=Violated(found), value=None)  # that is of these inputs
     return outcome, replace(ready, whole=check)
