@@ -169,10 +169,24 @@ def test_mistake_is_about_a_number_that_is_drawn():
     assert "`max(v)`" not in str(found.value)
 
 
-def test_what_may_be_no_number_is_told_apart():
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        "{top: 1/2, 1: 1/2}",
+        'uniform({"top", 1})',
+        '{if k = 1 then "top" else k: k/6 for k in 1..3}',
+        'if q[i] = 0 then uniform(0..1) else uniform({"top", 1})',
+    ],
+)
+def test_what_may_be_no_number_is_told_apart(drawn):
     """Mistakes of `argmax` name what it was asked of."""
     with pytest.raises(dpcheck.ModelError, match=r"`argmax` needs a number, not the symbol top"):
-        rows(text_of("for i in 1..3 { v[i] ~ {top: 1/2, 1: 1/2} } output argmax(v)"))
+        rows(text_of(f"for i in 1..3 {{ v[i] ~ {drawn} }} output argmax(v)"))
+
+
+def test_cell_that_an_array_does_not_have_is_a_mistake():
+    with pytest.raises(dpcheck.ModelError, match=r"index 4 is outside 1\.\.3"):
+        rows(text_of(f"{DRAWS} output argmax(i in 1..4 : v[i])"))
 
 
 def test_twenty_numbers_are_not_told_apart():
