@@ -24,6 +24,8 @@ KEPT = {
     "of three": f"{DRAWS} output min(v[3], v[1], v[2])",
     "chosen": f"{DRAWS} output v[argmax(v)]",
     "at its place": f"{DRAWS} a := argmax(v) output a output v[a] > 1",
+    "at its place from 0 on": """var w[0..2] := 0 for i in 0..2 { w[i] ~ NOISE(q[i + 1]) }
+      a := argmin(w) output a output w[a] > 1""",
     "at one of two places": f"""{DRAWS} if q[1] = 0 {{ a := argmax(v) output v[a] > 1 }} else
       {{ a := argmin(v) output v[a] > 1 }}""",
     "not always drawn": f"if q[1] = 0 {{ {DRAWS} }} output argmax(v)",
@@ -78,6 +80,8 @@ TOLD_APART = {
       v[2] ~ NOISE(q[2]) v[3] ~ NOISE(q[3]) if q[1] > 0 { output 0 } output argmax(v)""",
     "drawn anew before it is read": f"{DRAWS} a := argmax(v) {DRAWS} output v[a] > 1",
     "at a place given twice": f"{DRAWS} a := argmax(v) if q[2] = 0 {{ a := 2 }} output v[a] > 1",
+    "none of a range": f"""{DRAWS} if q[1] > 1 {{ output max(i in 3..2 : v[i]) }}
+      output argmax(v)""",
     "cells chosen": f"{DRAWS} v[q[1] + 1] ~ NOISE(q[3]) output argmax(v)",
     "inputs": "output argmax(q)",
 }

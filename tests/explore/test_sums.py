@@ -60,6 +60,9 @@ SUMS = {
         if v > best { best := v + 1 } else { best := best - x }
       }
       output best > 1""",
+    "kept where another cell may be written": """
+      var v[0..2] := 0  v[0] ~ geometric(0, 1/8) POLICY  output v[0] + x > 0
+      v[x] := 2  output v[0] > 1""",
     "over a set": """
       z ~ geometric(0, 1/8) POLICY  w ~ geometric(1, 1/9) POLICY
       output max(i in 0..x : z + i) > min(i in 0..x : w - i)""",
