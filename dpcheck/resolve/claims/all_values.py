@@ -93,7 +93,7 @@ def quantified(
         instead = _instead_of(claim)
         scope.report(NotForAllValues(*what, own, value, part, instead))
     sound = [target for target in targets if target not in scope.session.doubtful]
-    why, other = _why_not_together([*params_in(sound), *of_claim], asked)
+    why, other = _why_not_together([*params_in(sound), *of_claim], params, asked)
     if why is not None:
         place = question.target.span.to(question.claim.span)
         scope.report(ParamsTogether(place, why, chosen, part, _label_of(other, sound)))
@@ -190,7 +190,9 @@ def _instead_of(claim: claims.Claim) -> str:
 
 
 def _why_not_together(
-    found: Sequence[ParamValue | exact.ExpNumber], asked: Sequence[Asked]
+    found: Sequence[ParamValue | exact.ExpNumber],
+    params: Sequence[exact.Param],
+    asked: Sequence[Asked],
 ) -> tuple[str | None, ParamValue | exact.ExpNumber | None]:
     """Return why what a claim depends on has no common field, and a value that does not fit.
 
@@ -198,9 +200,7 @@ def _why_not_together(
     `found` leaves out what stands in a target with a mistake: it may be meant as another thing.
     """
     values = [value for value in found if not isinstance(value, exact.ExpNumber)]
-    params = list(dict.fromkeys(value.param for value in values))
-    if not params:
-        return None, None
+    params = list(dict.fromkeys(value.param for value in values)) or params[:1]
     first = f"`{params[0].name}`"
     if len(params) > 1:
         second = next(value for value in values if value.param == params[1])
