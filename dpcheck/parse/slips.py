@@ -857,6 +857,8 @@ _CHOICES = (
 )
 _STATEMENT = r"((?:output|stop|run|return|print|break|\w+(?:\[\w+\])? *(?::=|~))[^\n;{}]*?)"
 _CONDITION = r"((?:(?! then |:)[^\n;{}])+?)"
+_IF_THEN = rf"if +{_CONDITION} +(?:then +)?{_STATEMENT}"
+_ELSE_IF = rf" +else +{_IF_THEN}"
 _STATES = tuple(
     (
         "states? +" + " *, *".join([r"(\w+)"] * n) + r"\b(?! *[:,])",
@@ -1038,14 +1040,24 @@ PATTERNS_OF_STATEMENTS = {
         *_LOOP_BEHIND,
     ),
     "OUTPUT": _LOOP_BEHIND,
-    "ELSE": ((rf"else +{_STATEMENT} *{_END}", r"else { \1 }"),),
+    "ELSE": (
+        (rf"else +{_STATEMENT} *{_END}", r"else { \1 }"),
+        (rf"else +if +{_CONDITION} +then *\{{", r"else if \1 {"),
+        (rf"else +{_IF_THEN}(?={_ELSE_IF})", r"else if \1 { \2 }"),
+        (
+            rf"else +{_IF_THEN} +else +{_STATEMENT} *{_END}",
+            r"else if \1 { \2 } else { \3 }",
+        ),
+        (rf"else +{_IF_THEN} *{_END}", r"else if \1 { \2 }"),
+    ),
     "IF": (
         (rf"if +{_CONDITION} +then *\{{", r"if \1 {"),
+        (rf"{_IF_THEN}(?={_ELSE_IF})", r"if \1 { \2 }"),
         (
-            rf"if +{_CONDITION} +(?:then +)?{_STATEMENT} +else +{_STATEMENT} *{_END}",
+            rf"{_IF_THEN} +else +{_STATEMENT} *{_END}",
             r"if \1 { \2 } else { \3 }",
         ),
-        (rf"if +{_CONDITION} +(?:then +)?{_STATEMENT} *{_END}", r"if \1 { \2 }"),
+        (rf"{_IF_THEN} *{_END}", r"if \1 { \2 }"),
     ),
     "IMPORT": ((rf"import +(?!std\b)(\w+){_LINE_END}", r'import "\1.dpm"'),),
     "FORALL": ((r"forall(?= +\w+ +in\b)", "for"),),
