@@ -32,6 +32,15 @@ def test_what_is_written_reads_back_as_the_same_mechanism():
             assert report["ok"], report
 
 
+@pytest.mark.parametrize("form", ["json", "csv"])
+@pytest.mark.parametrize("asked", ["survey(truth = 2/3)", "group(survey(truth = 2/3), 2)"])
+def test_what_is_written_of_a_target_with_arguments_is_named_as_its_file(form, asked):
+    target = dpcheck.loads("import std.survey").target(asked)
+    main = f'import "half.{form}"\ncheck half: epsilon = ln 2\n'
+    report = check_files({"main.dpm": main, f"half.{form}": target.pmf(form)}, "main.dpm")
+    assert report["ok"], report
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -432,10 +432,14 @@ def names_in_table(texts: Iterable[str]) -> dict[str, str]:
 def table_json(
     name: str, rows: Mapping[str, Mapping[str, str]], pairs: Sequence[Sequence[str]]
 ) -> str:
-    """Return distributions of outputs as a JSON table that can be imported."""
+    """Return distributions of outputs as a JSON table that can be imported.
+
+    A target with arguments, such as `m(k = 2)`, is no name: there the file gives the mechanism its.
+    """
     import json
 
-    found = {"mechanism": name, "rows": rows, "pairs": [list(pair) for pair in pairs]}
+    named = {"mechanism": name} if _is_name(name) else {}
+    found = {**named, "rows": rows, "pairs": [list(pair) for pair in pairs]}
     return json.dumps(found, indent=2) + "\n"
 
 
