@@ -408,8 +408,8 @@ def _shown(token: Token) -> str:
 
 def _edit(here: _Place) -> str | None:
     """Return the edit for a few well-known slips: the first of these that knows one."""
-    edits = (_edit_of_word, _edit_of_row, _edit_of_comma, _edit_of_tokens, _edit_of_path)
-    return next((edit for known in edits if (edit := known(here))), None)
+    edits = (_edit_of_word, _edit_of_row, _edit_of_variables, _edit_of_comma, _edit_of_tokens)
+    return next((edit for known in (*edits, _edit_of_path) if (edit := known(here))), None)
 
 
 def _edit_of_word(here: _Place) -> str | None:
@@ -494,6 +494,26 @@ def _edit_of_tokens(here: _Place) -> str | None:
         if fits and (not accepted or here.accepts(accepted)):
             return edit.format(before=near[1].text, here=near[2].text)
     return None
+
+
+def _edit_of_variables(here: _Place) -> str | None:
+    """Return the edit for two variables where a loop, a set or a binder has one."""
+    token = here.token()
+    if token.type == "OPEN":
+        is_second = here.token(-1).type == "FOR"
+    elif token.type == "COMMA":
+        is_second = here.accepts("WHERE") and _is_variable(here.tokens, here.i + 1)
+    else:
+        is_call = token.type == "COLON" and here.accepts("COMMA") and here.opener is not None
+        is_second = is_call and _is_variable(here.tokens, (here.opener or 0) + 1)
+    if not is_second:
+        return None
+    return "one variable goes through pairs, `t in S * T`: they are `t[1]` and `t[2]`"
+
+
+def _is_variable(tokens: list[Token], i: int) -> bool:
+    """Return whether a variable and its set, `v in S`, begin at token i."""
+    return [token.type for token in tokens[i : i + 2]] == ["NAME", "IN"]
 
 
 def _edit_of_comma(here: _Place) -> str | None:
