@@ -10,6 +10,7 @@ survey.dpm
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -326,7 +327,12 @@ def _beside(answer: Answer) -> tuple[Piece, ...]:
 
 
 def _compact(text: str) -> str:
-    return text.translate({ord(char): None for char in " ()"})
+    """Return an expression without spaces, `ln 3` with brackets.
+
+    >>> _compact("epsilon <= ln 3 + 1/2")
+    'epsilon<=ln(3)+1/2'
+    """
+    return re.sub(r"\bln (\d+)", r"ln(\1)", text).replace(" ", "")
 
 
 def undecided_lines(verdict: verdicts.Undecided, indent: int = 8) -> Iterator[Line]:

@@ -474,6 +474,28 @@ def test_budgets_of_any_size_are_written(budget, tmp_path):
     assert "e+434294481" in answer_text(violated)
 
 
+@pytest.mark.parametrize(
+    ("claim", "is_told"),
+    [
+        ("epsilon = ln(3/2)", False),
+        ("epsilon <= ln(3)/2", True),
+        ("epsilon <= ln 3", True),
+    ],
+)
+def test_a_value_is_left_out_only_where_it_is_what_is_claimed(claim, is_told, tmp_path):
+    rows = [[Fraction(3, 5), Fraction(2, 5)], [Fraction(2, 5), Fraction(3, 5)]]
+    (holds,) = answers(table_model(rows, claim), tmp_path)
+    assert holds.is_ok
+    assert ("it is" in answer_text(holds)) == is_told
+
+
+def test_a_value_is_what_is_claimed_whether_its_logarithm_has_brackets(tmp_path):
+    rows = [[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]]
+    for claim in ("epsilon = ln 3", "epsilon <= ln(3)"):
+        (holds,) = answers(table_model(rows, claim), tmp_path)
+        assert "it is" not in answer_text(holds)
+
+
 def test_a_run_that_has_ended_is_not_followed_by_anything(tmp_path):
     text = """import std.survey
     mechanism twice { input x in {pos, neg} adjacent all
