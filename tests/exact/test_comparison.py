@@ -148,6 +148,7 @@ def test_huge_ties_are_found_without_writing_the_power_down():
 def test_an_excess_is_a_number_where_the_field_has_one():
     assert excess(number(3, 4), number(1, 4), Budget.ln(2)) == number(1, 4)
     assert excess(1, HALF, Budget.of(HALF)) == subtract(1, multiply(HALF, ROOT))
+    assert excess(HALF, 0, Budget.ln(2) / 2) == HALF
     irrational = excess(1, HALF, Budget.ln(2) / 2)
     assert isinstance(irrational, Excess)
     assert irrational.sign() == 1

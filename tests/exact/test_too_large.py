@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 from flint import fmpq
 
-from dpcheck.exact import ExpNumber, TooLarge, add, exponential, multiply, power
+from dpcheck.exact import (
+    Budget,
+    ExpNumber,
+    TooLarge,
+    add,
+    exp_bounds,
+    exponential,
+    multiply,
+    power,
+)
 
 
 @pytest.mark.parametrize(
@@ -26,3 +35,9 @@ def test_a_number_that_helps_is_told():
     with pytest.raises(TooLarge, match="degree 1000000007"):
         add(exponential(fmpq(1, 1_000_000_007)), exponential(1))
     assert isinstance(exponential(1), ExpNumber)
+
+
+def test_powers_of_e_that_nobody_can_write_down_have_no_bounds():
+    for budget in (Budget.of(2**31), -Budget.of(2**31), 2**31 * Budget.ln(3)):
+        with pytest.raises(TooLarge):
+            exp_bounds(budget)
