@@ -932,7 +932,10 @@ PATTERNS = {
         (r"(?:pure|approx\w*|\((?:ε|eps)\w*\))[- ]+(?=dp\()", ""),
         *_GENERATORS,
         (r"(?<=\} )(?:re)?normali[sz]ed?\b", "normalized"),
-        (rf"({_OF_ONE}) +(?!{_WORD}\b)(\w+(?:\[\w+\])?)(?![\w\[(]| *(?:\(|:=|~))", r"\1(\2)"),
+        (
+            rf"({_OF_ONE}) +(?!(?:{_WORD}|{_CLAIM})\b)(\w+(?:\[\w+\])?)(?![\w\[(]| *(?:\(|:=|~))",
+            r"\1(\2)",
+        ),
         (rf"{_QUANTITY} *\{{{_INNER}\}}", r"\1(\2)"),
         (rf"(dp) +({_BUDGET}|[^\W\d]\w*){_LINE_END}", r"\1(\2)"),
         (rf"(delta) +(ln\b[^:;#\n]*?|[^\W\d]\w*){_LINE_END}", r"\1(\2)"),
