@@ -5,16 +5,7 @@ from __future__ import annotations
 import pytest
 from flint import fmpq
 
-from dpcheck.exact import (
-    Budget,
-    ExpNumber,
-    TooLarge,
-    add,
-    exp_bounds,
-    exponential,
-    multiply,
-    power,
-)
+from dpcheck.exact import Budget, ExpNumber, TooLarge, add, exp_bounds, exponential, multiply, power
 
 
 @pytest.mark.parametrize(
