@@ -353,13 +353,14 @@ def undecided_lines(verdict: verdicts.Undecided, indent: int = 8) -> Iterator[Li
 
 def in_short(found: verdicts.Counterexample) -> str:
     """Return a counterexample in one line, for a claim that was to be refuted."""
+    states = [notation.shortened(visible(state)) for state in found.states]
     sides = [
-        f"{_chance_text(amount)} from {visible(state)}"
-        for state, amount in zip(found.states, found.probabilities, strict=False)
+        f"{_chance_text(amount)} from {state}"
+        for state, amount in zip(states, found.probabilities, strict=False)
     ]
     if not sides:
         said = notation.requirement_text(found.requirement, found.sides)
-        return said or " and ".join(map(visible, found.states))
+        return said or " and ".join(states)
     event = notation.event_text(found.event)
     has = "have" if " output sequences " in event else "has"
     return f"{event} {has} {', '.join(sides)}"

@@ -291,6 +291,30 @@ def test_claims_about_parts_of_a_parameter_have_names_of_their_own(checkout, cap
     assert " is violated for p in (2/3, 1), at 3/4: " in result["message"]["text"]
 
 
+LONG_INPUT = f"""\
+mechanism m {{
+  input x in {{0, {10**80}}}
+  adjacent all
+  y ~ bernoulli(if x = 0 then 3/4 else 1/4)
+  output y
+}}
+refute m: dp(0)
+refute m: P>=1/2 [ F output = true ]
+check m: P>=1/2 [ F output = true ]
+check m: P in [1/2, 1] [ F output = true ]
+"""
+
+
+@pytest.mark.parametrize("form", ["text", "sarif", "junit", "github", "markdown"])
+def test_long_numbers_of_inputs_are_shortened_wherever_they_are_told(form, checkout, capsys):
+    (checkout / "a.dpm").write_text(LONG_INPUT, "utf-8")
+    told = written(form, "a.dpm", capsys=capsys)[0]
+    if form == "sarif":  # whose properties are for programs
+        told = str([each["message"] for each in json.loads(told)["runs"][0]["results"]])
+    assert str(10**80) not in told
+    assert "1e+80 (81 digits)" in " ".join(told.split())
+
+
 def test_an_output_that_cannot_be_written_is_no_success(checkout, capsys):
     (checkout / "a.dpm").write_text(SURVEY + "check survey: dp(ln 3)\n", "utf-8")
     assert run(["check", "a.dpm", "--output", "sarif=no/such/a.sarif"]) == 2
