@@ -16,7 +16,7 @@ from dpcheck.records import dataclass
 from dpcheck.source import SourceText, Span
 
 if TYPE_CHECKING:
-    from dpcheck.parse.slips import Edit
+    from dpcheck.parse.slips.reader import Edit
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,8 @@ def _read(source: SourceText, start: str) -> tuple[object | None, list[Mistake],
     errors = [found for found in mistakes + machine.builder.mistakes if found.severity == "error"]
     places = [label.span.start for found in errors for label in found.labels]
     if places:
-        from dpcheck.parse.slips import foreign_language, mended, slips_in
+        from dpcheck.parse.slips.reader import mended
+        from dpcheck.parse.slips.slips import foreign_language, slips_in
 
         foreign = foreign_language(source) if start == "model" else None
         if foreign is not None:

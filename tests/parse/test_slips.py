@@ -9,7 +9,7 @@ import pytest
 import dpcheck
 from dpcheck.model.words import KEYWORDS, OPERATOR_WORDS
 from dpcheck.parse import parse_model
-from dpcheck.parse.slips import slips_in
+from dpcheck.parse.slips.slips import slips_in
 from dpcheck.parse.tables import WORDS
 from dpcheck.parse.tokens import tokens_of
 from dpcheck.source import SourceText

@@ -9,7 +9,7 @@ from dpcheck.diagnostics.names import UnknownFunction, UnknownName
 from dpcheck.logic.quantities import QUANTITIES
 from dpcheck.model.distributions import DISTRIBUTIONS
 from dpcheck.model.words import KEYWORDS
-from dpcheck.parse import slips
+from dpcheck.parse.slips import vocabulary
 from dpcheck.resolve.claims import elsewhere
 from dpcheck.resolve.expressions.expressions import BUILT_IN
 from tests.resolve.reading import resolved
@@ -74,9 +74,9 @@ def test_words_that_are_written_another_way_are_explained():
     [
         (names._NAMES_ELSEWHERE, ()),
         (names._FUNCTIONS_ELSEWHERE, ()),
-        (slips.AT_TOP_LEVEL, ("var",)),  # a statement
-        (slips.IN_A_BLOCK, ()),
-        (slips.POLICY_WORDS, ("clamp",)),  # a function
+        (vocabulary.AT_TOP_LEVEL, ("var",)),  # a statement
+        (vocabulary.IN_A_BLOCK, ()),
+        (vocabulary.POLICY_WORDS, ("clamp",)),  # a function
         (elsewhere.WORDS, [word for word, meant in elsewhere.WORDS.items() if word == meant]),
     ],
 )
