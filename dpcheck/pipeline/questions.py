@@ -39,7 +39,13 @@ from dpcheck.model.program import Mechanism
 from dpcheck.pipeline.claims.explorations import Explorations
 from dpcheck.pipeline.claims.fewer_inputs import fewer_inputs
 from dpcheck.pipeline.claims.outcomes import Ready, decided, made_ready, outcome_of
-from dpcheck.pipeline.evidence.witnesses import Heading, everywhere, lacking, witnessed
+from dpcheck.pipeline.evidence.witnesses import (
+    Heading,
+    everywhere,
+    is_shown_by_window,
+    lacking,
+    witnessed,
+)
 from dpcheck.records import dataclass, field, replace
 from dpcheck.report.answers import (
     Answer,
@@ -243,7 +249,7 @@ def _told(
         answer = replace(answer, explanation=why)
     elif heading is not None and ready.check.kind == "refute":
         why, faults = _explained(ready, answer, limits, "none")
-    if ready.whole is not None:
+    if ready.whole is not None and not is_shown_by_window(ready.whole, answer.outcome):
         yield replace(answer, witness=everywhere(ready.whole, heading, answer.outcome))
     else:
         yield from witnessed(answer, ready, heading, why, limits)

@@ -23,6 +23,7 @@ from dpcheck.reference.values import (
     Arr,
     End,
     NotCovered,
+    Sym,
     Value,
     Work,
     WrongProgram,
@@ -156,9 +157,7 @@ class Mechanism(runs.Model):
         arrays = "".join(rf"(?:, |^){name} = \[(.*)\]" for name in self.fixed)
         found = re.fullmatch(f"(.*?){arrays}", text)
         inputs, *written = found.groups() if found else (None,)
-        point = next(
-            (p for p in self.every_input() if self.text_of(p) == (inputs or "start")), None
-        )
+        point = None if inputs is None else self._input_of(inputs)
         if point is None:
             return None
         for (name, domain), part in zip(self.fixed.items(), written, strict=True):
@@ -169,6 +168,54 @@ class Mechanism(runs.Model):
                 raise NotCovered("an analyst who chooses after histories of more lengths")
             point = (*point, Arr(1, tuple(known[each] for each in chosen)))
         return point if self.text_of(point) == text else None
+
+    def _input_of(self, text: str) -> runs.Point | None:
+        """Return the input that is written so: of all others only beginnings are looked at."""
+        found: list[tuple[runs.Point, str]] = [((), text if self.inputs else "")]
+        for k, (_, name, indices, domain, where) in enumerate(self.inputs):
+            head = f", {name} = " if k else f"{name} = "
+            longer = []
+            for earlier, rest in found:
+                env = self.env(earlier)
+                if rest.startswith(head):
+                    for value, after in self._begun_by(rest[len(head) :], indices, domain, env):
+                        if holds(where, self.env((*earlier, value)), self.scope):
+                            longer.append(((*earlier, value), after))
+            found = longer
+        return next((point for point, rest in found if not rest), None)
+
+    def _begun_by(
+        self, text: str, indices: Tree, domain: Tree, env: Env
+    ) -> Iterator[tuple[Value, str]]:
+        """Yield the values of one input that a text begins with, and the rest of the text."""
+        is_any = domain == ("name", "integers") and isinstance(self.scope.named("integers"), Sym)
+        known = () if is_any else elements(evaluate(domain, env, self.scope))
+        texts = [(value, as_text(value)) for value in map(in_one_order, known)]
+
+        def one(text: str) -> Iterator[tuple[Value, str]]:
+            self.work.spend()
+            number = re.match("-?[0-9]+", text) if is_any else None
+            if number:
+                yield int(number[0]), text[number.end() :]
+            for value, written in texts:
+                if text.startswith(written):
+                    yield value, text[len(written) :]
+
+        if indices is None:
+            yield from one(text)
+            return
+        places = elements(evaluate(indices, env, self.scope))
+        found: list[tuple[tuple[Value, ...], str]] = [((), f", {text[1:]}" if places else text[1:])]
+        for _ in places:
+            found = [
+                ((*items, value), after)
+                for items, rest in found
+                if rest.startswith(", ")
+                for value, after in one(rest[2:])
+            ]
+        for items, rest in found:
+            if text.startswith("[") and rest.startswith("]"):
+                yield array(places, items), rest[1:]
 
     def env(self, point: runs.Point) -> Env:
         """Return the names that a formula may read."""

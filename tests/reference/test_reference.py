@@ -569,6 +569,64 @@ def test_bounds_decide_noise_without_bounds(tmp_path, monkeypatch, capsys):
     assert "noise without bounds" in capsys.readouterr().err
 
 
+MANY = """
+mechanism anywhere {
+  input q[2..3] in integers
+  public x in {true, 1, top, (top, 1)}
+  adjacent linf(q, q') <= 1
+  for i in 2..3 { z ~ geometric(q[i], 1/2) unbounded  output z > 0 }
+}
+mechanism many {
+  input q[1..5] in {3 * j for j in 0..50} where sum(q) > 9
+  public u in {-1, 1/2}
+  adjacent l1(q, q') <= 3
+  y ~ geometric(q[2], 1/2) clamped 70..80
+  output y
+}
+check anywhere: dp(ln 2)
+check many: dp(ln 2)
+refute many: dp(ln 2, 1/100)
+"""
+
+
+def test_what_some_of_too_many_inputs_violate_is_derived_again(tmp_path, monkeypatch, capsys):
+    """Neither interpreter lists all inputs."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.dpm").write_text(MANY, "utf-8")
+    run(["check", "m.dpm", "-q", "--witness", "w", "--max-states", "2000"])
+    files = sorted(map(str, (tmp_path / "w").iterdir()))
+    capsys.readouterr()
+    assert run(["verify", *files]) == 0
+    assert run(["replay", *files]) == 0, capsys.readouterr()
+    assert capsys.readouterr().out.count("is violated by the text of m.dpm") == len(files) == 3
+
+
+@pytest.mark.parametrize(
+    ("input_text", "is_one"),
+    [
+        ("q = [0, -12], x = true", True),
+        ("q = [0, -12], x = (top, 1)", True),
+        ("q = [0, -12], x = 1", True),
+        ("q = [0, -12], x = 2", False),
+        ("q = [0, -12], x = top2", False),
+        ("q = [0, -12]", False),
+        ("q = [0], x = 1", False),
+        ("q = [0, 1, 2], x = 1", False),
+        ("q = [0, 012], x = 1", False),
+        ("q = [0, 1/2], x = 1", False),
+        ("q = 0, x = 1", False),
+        ("start", False),
+        ("", False),
+    ],
+)
+def test_a_text_is_an_input_or_none(input_text, is_one, tmp_path):
+    (tmp_path / "m.dpm").write_text(MANY, "utf-8")
+    (target,) = load(tmp_path / "m.dpm", tmp_path).target("anywhere")
+    point = target.point_of(input_text)
+    assert (point is not None) is is_one
+    assert point is None or target.text_of(point) == input_text
+
+
 def test_bounds_that_are_too_far_apart_decide_nothing(tmp_path, monkeypatch):
     """The least delta is 1/96: nothing is claimed of what is nearer than what is left out."""
     monkeypatch.chdir(tmp_path)

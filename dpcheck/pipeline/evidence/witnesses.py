@@ -127,6 +127,18 @@ def everywhere(check: ResolvedCheck, heading: Heading | None, outcome: Outcome) 
     return lacking(check, heading, f"{reason}, and `alignment` is for people to read", texts)
 
 
+def is_shown_by_window(check: ResolvedCheck, outcome: Outcome) -> bool:
+    """Return whether a chain of some inputs is evidence of a claim about more: it is violated.
+
+    The rows are those of these inputs. Of endless streams a window shows the first outputs only.
+    """
+    from dpcheck.align.windows import round_of
+
+    assert isinstance(check.target, Mechanism), "others have no inputs"
+    is_endless = round_of(check.target) is not None
+    return isinstance(outcome.verdict, Violated) and not (check.target.has_analyst or is_endless)
+
+
 def _as_explained(outcome: Outcome, why: Explanation | None) -> Outcome:
     """Return an outcome whose counterexample is the pair and the event that a report shows."""
     verdict = outcome.verdict
