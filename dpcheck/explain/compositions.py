@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from dpcheck import exact
-from dpcheck.check.quantities.privacy import EventClaim, budget_of
+from dpcheck.check.quantities.privacy import EventClaim, budget_of, quantity_of
 from dpcheck.check.values.amounts import INFINITE_EPSILON, bare, growth_amount, number_amount
 from dpcheck.check.values.verdicts import Counterexample, OutputSequence, Phrase, PhrasePart
 from dpcheck.explain import explanation
@@ -121,9 +121,11 @@ def explain_composition(
     if reason and quantity is not None and subject.value == INFINITE_EPSILON:
         remarks.append(explanation.Remark("infinite", Phrase.of(reason)))
     text = str(example.event) if isinstance(example.event, Phrase) else ""
+    has_rounded_losses = p.enclosure is not None or q.enclosure is not None
+    is_of_ratio = isinstance(quantity_of(claim), TightEpsilon)  # any that the right cannot show
+    is_optimal = not has_rounded_losses and not (is_of_ratio and q.exact == "0")
     if subject.detail == "full" and is_listed:
-        has_rounded_losses = p.enclosure is not None or q.enclosure is not None
-        if not has_rounded_losses and (delta != 0 or q.exact != "0"):
+        if is_optimal:
             text = _in_words(epsilon, kinds) or text
             remarks += _likeliest(epsilon, kinds)
         remarks += _remarks(kinds, (left, right))
@@ -131,7 +133,7 @@ def explain_composition(
         neighbors=explanation.Neighbors(*example.states, note=note),
         event=() if text else found.event,
         inequality=found.inequality,
-        rule=explanation.Rule(text, p, q, example.ratio, is_optimal=True) if text else None,
+        rule=explanation.Rule(text, p, q, example.ratio, is_optimal) if text else None,
         remarks=tuple(remarks),
         tight=None
         if quantity is not None

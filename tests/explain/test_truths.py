@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 from itertools import product
+from math import prod
 
 import pytest
 
@@ -330,6 +331,32 @@ def test_the_event_of_a_composition_is_the_one_that_exceeds_the_budget_most(clai
             p, q = p + left, q + right
     assert (exact(found.inequality.p), exact(found.inequality.q)) == (p, q)
     assert "add up to more than ln(2)" in found.rule.text
+
+
+@pytest.mark.parametrize(
+    ("claim", "is_optimal"),
+    [
+        ("dp(ln 3)", False),
+        ("dp(ln 3, 1/10)", True),
+        ("epsilon <= ln 3", False),
+        ("epsilon(1/10) <= ln 3", False),
+        ("delta(ln 3) <= 1/10", True),
+    ],
+)
+def test_words_and_probabilities_of_a_composition_are_of_one_event(claim, is_optimal, tmp_path):
+    """Beside Z, which one side alone shows, Y alone may exceed the budget in all runs."""
+    law = {"Y": (4, 1), "N": (1, 5), "Z": (1, 0)}  # of 6, on both sides
+    weights = ", ".join(f"{one}: (if x = 0 then {p} else {q})/6" for one, (p, q) in law.items())
+    text = f"mechanism m {{{TWO} y ~ {{{weights}}} output y }} check compose(m, 3): {claim}"
+    (found,) = explained(text, tmp_path)
+    side = found.neighbors.left == "x = 1"
+    p = q = 0
+    for outputs in product(law, repeat=3):
+        left, right = (prod(law[one][k] for one in outputs) for k in (side, not side))
+        is_meant = left > 3 * right if found.rule.text.startswith("the scores") else right == 0
+        p, q = p + is_meant * left, q + is_meant * right
+    assert (exact(found.rule.p), exact(found.rule.q)) == (Fraction(p, 216), Fraction(q, 216))
+    assert found.rule.is_optimal == is_optimal
 
 
 @pytest.mark.parametrize("claim", ["dp(2)", "epsilon <= 2"])
