@@ -184,8 +184,7 @@ class _Work:
         self, check: ResolvedCheck, reached: LimitReached
     ) -> tuple[Outcome, Ready | None]:
         """Return the outcome where states are too many, if all integers or a few inputs tell it."""
-        from dpcheck.pipeline.claims.everywhere import proved_everywhere
-        from dpcheck.pipeline.claims.some_inputs import violated_by_some
+        from dpcheck.pipeline.claims.many_inputs import proved_everywhere, violated_by_some
 
         proved, claim = proved_everywhere(check, self.limits)
         if proved is not None:

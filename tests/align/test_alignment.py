@@ -29,7 +29,8 @@ from dpcheck.limits import Limit, LimitReached, Limits
 from dpcheck.logic.claims import QuantityValue, TightEpsilon
 from dpcheck.model.values import SetValue
 from dpcheck.parse.parse import parse_model
-from dpcheck.pipeline.claims.everywhere import NOTHING, Seen, _end_of, _Search, decided_everywhere
+from dpcheck.pipeline.claims.everywhere import _end_of, decided_everywhere
+from dpcheck.pipeline.claims.search import NOTHING, Search, Seen
 from dpcheck.records import replace
 from dpcheck.resolve import resolve_model
 from dpcheck.source import SourceText
@@ -194,7 +195,7 @@ def test_windows_of_an_analyst_who_adapts_have_fewer_inputs(query, n_inputs, mon
         sizes.append(size)
         return DECIDED(self, Size(1, 0, 0), claim)
 
-    monkeypatch.setattr("dpcheck.pipeline.claims.everywhere._Search.decided", decided)
+    monkeypatch.setattr("dpcheck.pipeline.claims.search.Search.decided", decided)
     noisy = f"{query}  z ~ geometric(q[i], 1/4) unbounded"
     check_text(f"{stream(f'{noisy} output z >= 1', '1/2')}check m: epsilon <= 1")
     found = [(size.high - size.low + 1) ** (size.n_rounds + 1) for size in sizes]
@@ -461,14 +462,14 @@ def test_the_sample_is_one_of_the_values_that_are_asked():
 
 
 def test_what_is_proved_for_all_values_is_told_when_the_time_is_over(monkeypatch):
-    monkeypatch.setattr("dpcheck.pipeline.claims.everywhere._Search.decided", _in_time_for_some)
+    monkeypatch.setattr("dpcheck.pipeline.claims.search.Search.decided", _in_time_for_some)
     text = ANSWERS_THAT_GO_ON.replace("noisy_t\n", "noisy_t stop\n")
     [found] = check_text(f"{text}check m for eps in (0, ln 2): dp(6/25 * eps)")["results"]
     assert found["verdict"] == "undecided"
     assert "at most eps/4" in found["reason"]["progress"]
 
 
-DECIDED = _Search.decided
+DECIDED = Search.decided
 
 
 def _in_time_for_some(self, size, claim):
@@ -1460,7 +1461,7 @@ def test_of_many_numbers_all_are_alike_or_all_but_one():
 
 
 def test_a_window_of_many_numbers_that_takes_long_is_left_out(monkeypatch):
-    monkeypatch.setattr("dpcheck.pipeline.claims.everywhere.SOON_SECONDS", 0)
+    monkeypatch.setattr("dpcheck.pipeline.claims.search.SOON_SECONDS", 0)
     assert verdicts(check_text(f"{MANY_COUNTS}refute m: dp(ln(3/2))")) == ["undecided"]
 
 

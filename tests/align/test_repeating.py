@@ -96,7 +96,7 @@ def test_a_ratio_grows_without_end_only_where_nothing_is_proved(seed):
 
 
 def test_an_endless_window_that_takes_long_is_left_out(monkeypatch):
-    monkeypatch.setattr("dpcheck.pipeline.claims.everywhere.SOON_SECONDS", 0)
+    monkeypatch.setattr("dpcheck.pipeline.claims.search.SOON_SECONDS", 0)
     monkeypatch.setattr("dpcheck.pipeline.claims.window_sizes.MAX_ROUNDS", 3)
     assert verdicts(check_text(f"{ONE_VALUE}check m: dp(100)")) == ["undecided"]
     assert verdicts(check_text(f"{ONE_VALUE}check m: dp(1)")) == ["violated"]

@@ -27,7 +27,7 @@ from dpcheck.exact import Budget, Param
 from dpcheck.intervals import ParamEnd, ParamInterval
 from dpcheck.limits import Limit, LimitReached
 from dpcheck.logic.claims import ForAll, PrivacyClaim, QuantityValue, TightDelta
-from dpcheck.pipeline.claims.everywhere import NOTHING
+from dpcheck.pipeline.claims.search import NOTHING
 from tests.check.building import SPAN
 from tests.checking import called, check_text, error_codes, verdicts
 

@@ -163,7 +163,7 @@ def test_what_is_advised_can_be_written_instead(text, advised, monkeypatch):
 
 
 def test_a_value_is_told_by_bounds_where_longer_windows_take_long(monkeypatch):
-    monkeypatch.setattr("dpcheck.pipeline.claims.everywhere.NEARER_SECONDS", 0)
+    monkeypatch.setattr("dpcheck.pipeline.claims.search.NEARER_SECONDS", 0)
     (found,) = check_text(f"{STOPS}compute m: epsilon")["results"]
     low, high = map(float, found["value"]["enclosure"])
     assert 0 <= low < 1 < 2.77 < high < 2.79
@@ -172,7 +172,7 @@ def test_a_value_is_told_by_bounds_where_longer_windows_take_long(monkeypatch):
 @pytest.mark.parametrize("near", [1e-2, 1e-4])
 def test_no_more_digits_are_looked_for_than_are_read(near, monkeypatch):
     """The next window comes nearer by a digit or so: the last one before that was not near."""
-    monkeypatch.setattr("dpcheck.pipeline.claims.everywhere.NEAR", near)
+    monkeypatch.setattr("dpcheck.pipeline.claims.search.NEAR", near)
     one_count = STOPS.replace("q[1..]", "q").replace("q[round]", "q")
     one_count = one_count.replace("linf(q, q')", "abs(q - q')")
     (found,) = check_text(f"{one_count}compute m: epsilon")["results"]
@@ -189,7 +189,7 @@ def test_a_comparison_without_an_answer_is_shown():
 @pytest.mark.parametrize(("n", "is_advised"), [(3, True), (20, False)])
 def test_finite_inputs_are_advised_where_they_are_few(n, is_advised, monkeypatch):
     """Those of twenty counts are 3^20, about which nothing is told before the time is over."""
-    monkeypatch.setattr("dpcheck.pipeline.claims.everywhere.SOON_SECONDS", 0)
+    monkeypatch.setattr("dpcheck.pipeline.claims.search.SOON_SECONDS", 0)
     monkeypatch.setattr("dpcheck.pipeline.claims.window_sizes.MAX_INPUTS", 1)
     counts = f"""
     mechanism m {{
