@@ -57,11 +57,13 @@ def outcomes_everywhere(check: ResolvedCheck, limits: Limits) -> Generator[Outco
     if check.for_all is not None and check.for_all.single is not None:
         return (yield from _at_single(check, check.for_all, limits))
     shown: list[tuple[Outcome, Ready]] = []
+    windows: list[Ready] = []
     assert isinstance(check.target, Mechanism), "only mechanisms have inputs"
     streams = [one.name for one in check.target.inputs if one.is_stream]
 
     def decide(size: Size, claim: claims.Claim, own: Limits) -> Seen:
         asked = on_window(check, own, size, claim)
+        windows.append(asked)
         if size.is_endless:
             seen = _seen_repeating(size, asked, own, streams)
             shown.append((seen.outcome, asked))
@@ -83,7 +85,7 @@ def outcomes_everywhere(check: ResolvedCheck, limits: Limits) -> Generator[Outco
     outcome = yield from decided_everywhere(check, decide, at_value, limits)
     for found, ready in at_values:
         if found.verdict is outcome.verdict:
-            return outcome, None if ready is None else replace(ready, whole=check)
+            return outcome, ready and replace(ready, whole=check, for_all=windows[-1])
     of_window = [ready for found, ready in shown if found.verdict is outcome.verdict]
     if not of_window or not isinstance(outcome.verdict, Violated):
         return outcome, None
