@@ -109,6 +109,23 @@ def test_sarif_shows_the_draws_of_a_run_from_both_neighbors():
     assert right["locations"][0]["importance"] == "essential"
 
 
+def test_sarif_follows_the_right_up_to_what_it_cannot_draw(checkout, capsys):
+    text = """mechanism m { input x in 0..1 adjacent all
+      first ~ uniform(1..2)
+      y ~ uniform(x..x+3)
+      output (first, y)
+    }
+    check m: dp(1)"""
+    (checkout / "a.dpm").write_text(text, "utf-8")
+    (flow,) = sarif("a.dpm", capsys=capsys)["results"][0]["codeFlows"]
+    told = {
+        thread["id"]: [step["location"]["message"]["text"] for step in thread["locations"]]
+        for thread in flow["threadFlows"]
+    }
+    assert any(each.startswith("y = 0 with ") for each in told["left"])
+    assert not any(each.startswith("y = 0") for each in told.get("right", []))
+
+
 def fingerprints(capsys, *arguments):
     results = sarif(*arguments, capsys=capsys)["results"]
     return [result["partialFingerprints"]["dpcheck/v1"] for result in results]
