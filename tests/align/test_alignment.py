@@ -1396,14 +1396,6 @@ def test_a_window_that_fails_where_the_proof_may_shows_all_values(part, claim, f
     assert (low, high) == tuple(fails_for.strip("([])").split(", "))
 
 
-def test_what_is_known_for_all_values_tells_the_least_epsilon_of_all_and_of_one():
-    report = check_text(f"param alpha in [1/9, 1/2]\n{COUNT}check m: dp(ln 3)", "--explain", "full")
-    (found,) = report["results"]
-    told = str(found["explanation"]["tight"])
-    assert "epsilon = ln(1/alpha) for alpha in [1/9, 1/2]" in told
-    assert "with -D alpha=1/4: epsilon = ln(4)" in told
-
-
 def test_closed_ends_are_asked_for_all_values():
     for comparison, is_open in (("<=", True), ("<", False)):
         text = f"{COUNT}check m: epsilon {comparison} ln 2"
