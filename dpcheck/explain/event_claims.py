@@ -16,12 +16,19 @@ from dpcheck.check.quantities.event_claims import evidence_against
 from dpcheck.check.quantities.privacy import EventClaim, budget_of
 from dpcheck.check.quantities.seen_pairs import SeenPairs, complete_evidence
 from dpcheck.check.quantities.tight import Evidence, tight_delta, tight_epsilon
-from dpcheck.check.values.amounts import growth_amount, number_amount, quantity_amount, ratio_amount
+from dpcheck.check.values.amounts import (
+    epsilon_between,
+    growth_amount,
+    number_amount,
+    quantity_amount,
+    ratio_amount,
+)
 from dpcheck.check.values.comparisons import inequality, inequality_sides
 from dpcheck.check.values.event_text import GOES_ON, STOPPED
 from dpcheck.check.values.exp_factor import EventGap
 from dpcheck.check.values.verdicts import Amount, Counterexample, Enough, Phrase, PhrasePart
 from dpcheck.exact import Budget, Number, compare, exact_text, excess, subtract
+from dpcheck.exact.reading import as_budget, compare_texts
 from dpcheck.explain import minimal
 from dpcheck.explain.attacker import attacker
 from dpcheck.explain.explanation import (
@@ -248,17 +255,38 @@ def _tight(
     return told
 
 
-def asked_tight(subject: Subject, epsilon: Budget, delta: Number, reason: str = "") -> Tight | None:
+def asked_tight(
+    subject: Subject,
+    epsilon: Budget,
+    delta: Number,
+    reason: str = "",
+    shown: Amount | None = None,
+) -> Tight | None:
     """Return the least ε at the claim's δ, and the least δ at its ε, as far as they are known.
 
-    An infinite ε has a reason, if that is known.
+    An infinite ε has a reason, if that is known. `shown` is that of the inputs looked at.
     """
     span = subject.claim.span
     least_epsilon = subject.ask(claims.QuantityValue(claims.TightEpsilon(delta, span), span))
+    least_epsilon = _at_least(least_epsilon, shown)
     least_delta = None
     if not subject.is_window:
         least_delta = subject.ask(claims.QuantityValue(claims.TightDelta(epsilon, span), span))
     return _told((epsilon, delta), (least_epsilon, least_delta), reason)
+
+
+def _at_least(known: Amount | None, shown: Amount | None) -> Amount | None:
+    """Return what is known of an ε, not less than the shown one, where nothing bounds it above.
+
+    >>> known = epsilon_between(Budget.of(2), None)
+    >>> [_at_least(known, Amount(text, text)).ends[0] for text in ("7/2", "1", "inf")]
+    ['7/2', '2', '2']
+    """
+    least = None if shown is None else as_budget(shown.exact)
+    if known is None or least is None or known.ends[1] != "inf" or known.ends[0] == "inf":
+        return known
+    is_more = compare_texts(exact_text(least), known.ends[0]) > 0
+    return epsilon_between(least, None) if is_more else known
 
 
 def _told(

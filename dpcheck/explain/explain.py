@@ -68,7 +68,8 @@ def explain(subject: Subject, outcome: verdicts.Outcome) -> Explanation | None:
         failing = made.inequality
         is_one_sided = failing is not None and failing.q is not None and failing.q.exact == "0"
         reason = ONE_SIDED * is_one_sided
-        tight = subject.part("tight", lambda: asked_tight(subject, epsilon, delta, reason))
+        shown = None if made.tight is None else made.tight.epsilon
+        tight = subject.part("tight", lambda: asked_tight(subject, epsilon, delta, reason, shown))
         made = replace(made, tight=tight)
     elif subject.is_window:
         made = replace(made, tight=None)  # it is that of the inputs looked at
