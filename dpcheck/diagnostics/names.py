@@ -141,7 +141,8 @@ Right: y := "Y"                      y ~ uniform({"Y", "N"})
     def _declared(self) -> str | None:
         """How a number is declared that a claim reads, or that says how noise is drawn."""
         if self.reader == "a claim" and self.name.islower():
-            return f"declare it, as in `const {self.name} = 1`"
+            every = f", or `param {self.name} > 0` for all values" * self.name.startswith("eps")
+            return f"declare it, as in `const {self.name} = 1`{every}"
         drawn = None if self.span is None else _IN_A_DRAW.search(_before(self.span))
         if drawn is None:
             return None
