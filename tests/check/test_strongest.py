@@ -1,6 +1,7 @@
 """Pairs that are enough: what they lose is what all pairs lose, by exact values at many points."""
 
 import random
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -151,6 +152,25 @@ def test_of_pairs_that_lose_the_same_one_is_enough(monkeypatch, size):
     for known in (*(by_delta(each, some, rows) for each in (UNIT, root)), by_epsilon(some, rows)):
         (kept,) = strongest_pairs(rows, pairs, known, Limits()).tolist()
         assert sorted(kept) == [0, 11]
+
+
+def test_an_interval_that_tells_no_pair_of_a_block_apart_is_not_asked_of_others(monkeypatch):
+    asked = []
+
+    def none_below(known, root, rows, codes, interval):
+        asked.append(interval)
+        return np.arange(codes.shape[1])
+
+    monkeypatch.setattr(strongest, "not_below", none_below)
+    monkeypatch.setattr(strongest, "BLOCK", 16)
+    monkeypatch.setattr(strongest, "HALVINGS", 2)
+    rows = some_rows(random.Random(7), n_sequences=3, n_sources=7, size=9)
+    pairs = np.array([[i, j] for i in range(7) for j in range(i)])
+    strongest_pairs(rows, pairs, by_delta(UNIT, LINE.polynomials(0), rows), Limits())
+    n_blocks = max(Counter(asked).values())
+    assert n_blocks > 1
+    # The whole and its halves of the first block alone, quarters of all.
+    assert Counter(Counter(asked).values()) == {1: 3, n_blocks: 4}
 
 
 def test_all_pairs_are_needed_where_epsilon_is_infinite_or_the_work_is_done(monkeypatch):

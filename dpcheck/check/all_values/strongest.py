@@ -43,7 +43,7 @@ from dpcheck.check.all_values.rows import ONE, ZERO, PolynomialRows, numbered
 from dpcheck.exact.polynomial import is_term
 from dpcheck.exact.roots import Bound, Growth, Region, Root, everywhere, rational_between
 from dpcheck.limits import Limits
-from dpcheck.records import dataclass
+from dpcheck.records import dataclass, field
 
 HALVINGS = 14
 """So often an interval is halved: pairs that are alike at its end are not told apart before."""
@@ -165,13 +165,18 @@ def by_epsilon(delta: tuple[fmpz_poly, fmpz_poly], rows: PolynomialRows) -> Ques
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """Polynomials, their coefficients, and, [n_sequences, n_sources], which each source has."""
+    """Polynomials, their coefficients, and, [n_sequences, n_sources], which each source has.
+
+    On intervals that are `too_long` no pair of a block was shown to be weaker: of others none is
+    asked there, which keeps all of them.
+    """
 
     polynomials: Sequence[fmpz_poly]
     rows: Rows
     numbers: IntArray
     question: Question
     limits: Limits
+    too_long: set[Interval] = field(default_factory=set)
 
     def needed(self, pairs: IntArray, whole: Interval) -> IntArray:
         """Return some of the pairs, [n, 2], that are as strong as all of them and the floor."""
@@ -182,6 +187,9 @@ class _Search:
         while waiting:
             interval, asked, times = waiting.popleft()
             self.limits.check_time(f"{len(needed)} pairs that lose most")
+            if interval in self.too_long and times > 0:
+                waiting.extend((half, asked, times - 1) for half in interval.halves())
+                continue
             work -= len(asked)
             used, codes = self._used(asked)
             best, known = self._strongest_at(interval.middle, asked, used, codes)
@@ -193,6 +201,8 @@ class _Search:
             is_other = (asked != (best or (-1, -1))).any(axis=1)
             asked, codes, rows = asked[is_other], codes[:, is_other], self.rows[used]
             left = asked[not_below(known, self.question.root, rows, codes, interval)]
+            if len(left) == len(asked):
+                self.too_long.add(interval)
             if times > 0 and work >= 0 and self._are_more(left, needed):
                 left = left if best is None else np.append(left, [best], axis=0)
                 waiting.extend((half, left, times - 1) for half in interval.halves())
