@@ -10,6 +10,7 @@ import pytest
 from dpcheck import solve
 from dpcheck.chain.chain import Chain, NeighborRelation
 from dpcheck.check.decide import decide
+from dpcheck.check.formulas.truths import Truths
 from dpcheck.check.values.measures import ClaimRejected
 from dpcheck.check.values.verdicts import Undecided, Violated
 from dpcheck.exact import Budget
@@ -235,6 +236,14 @@ def only_bounds(monkeypatch):
 
     monkeypatch.setattr(solve, "path_probabilities", too_long)
     monkeypatch.setattr(solve, "path_bounds", bounds)
+
+
+def test_a_probability_that_is_known_is_its_own_bounds(monkeypatch):
+    truths, path = Truths(survey_chain(), Limits()), next_(here("Y"))
+    states = truths.chain.initial
+    exact = truths.probabilities(path, states)
+    monkeypatch.setattr(solve, "path_bounds", None)  # no system is solved again
+    assert truths.bounds(path, states) == [(p, p) for p in exact]
 
 
 def test_what_bounds_refute_is_violated_although_exact_numbers_take_too_long(monkeypatch):

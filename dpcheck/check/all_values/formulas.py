@@ -12,6 +12,7 @@ from operator import and_, or_
 from typing import assert_never
 
 import numpy as np
+from flint import fmpz_poly
 
 from dpcheck.chain.chain import IntArray
 from dpcheck.chain.sets import distinct, in_order
@@ -93,8 +94,9 @@ class _Comparisons:
     def __init__(self, formula: f.Private, truths: Truths, line: Line) -> None:
         """Know no probability yet."""
         self.formula, self.truths, self.line = formula, truths, line
+        self.growth = growth_on(line, growth_of(formula.epsilon))
         self.places: dict[Number, int] = {}
-        self.numbers: list[Number] = []
+        self.quotients: list[tuple[tuple[fmpz_poly, fmpz_poly], ...]] = []  # of p - δ and of p
         self.codes = np.full(truths.chain.n_states, -1, np.int64)
         self.known: dict[tuple[int, int], Region] = {}
 
@@ -105,9 +107,10 @@ class _Comparisons:
         for each, p in zip(
             missing, self.truths.probabilities(self.formula.path, missing), strict=True
         ):
-            self.codes[each] = place = self.places.setdefault(p, len(self.numbers))
-            if place == len(self.numbers):
-                self.numbers.append(p)
+            self.codes[each] = place = self.places.setdefault(p, len(self.quotients))
+            if place == len(self.quotients):
+                sides = subtract(p, self.formula.delta), p
+                self.quotients.append(tuple(map(self.line.polynomials, sides)))
         own = int(self.codes[state])
         for other in distinct(self.codes[neighbors]).tolist():
             yield own, other
@@ -116,8 +119,10 @@ class _Comparisons:
     def where_exceeded(self, pair: tuple[int, int]) -> Region:
         """Return where the first number is more than the second one allows."""
         if pair not in self.known:
-            p, q = (self.numbers[k] for k in pair)
-            self.known[pair] = _where_exceeded(p, q, self.formula, self.line)
+            (rest, under), _ = self.quotients[pair[0]]
+            _, (above, below) = self.quotients[pair[1]]
+            sides, ends = (rest * below, above * under), (self.line.low, self.line.high)
+            self.known[pair] = where_above(*sides, self.growth, *ends, or_equal=False)
         return self.known[pair]
 
 
@@ -126,12 +131,3 @@ def compared(value: Extended, comparison: Comparison, bound: Extended, line: Lin
     if isinstance(value, MinusInfinity | None) or isinstance(bound, MinusInfinity | None):
         return everywhere(holds(comparison, order(value, bound)), line.low, line.high)
     return line.where(subtract(value, bound), SIGNS[comparison])
-
-
-def _where_exceeded(p: Number, q: Number, formula: f.Private, line: Line) -> Region:
-    """Return where p > e^ε q + δ."""
-    rest, under = line.polynomials(subtract(p, formula.delta))
-    above, below = line.polynomials(q)
-    growth = growth_on(line, growth_of(formula.epsilon))
-    sides = rest * below, above * under
-    return where_above(*sides, growth, line.low, line.high, or_equal=False)

@@ -269,7 +269,9 @@ class Truths:
     def bounds(self, path: f.PathFormula, states: IntArray) -> list[Bounds]:
         """Return certified bounds of probabilities [n], equal ones where exact values are short."""
         known = self._bounded.setdefault(id(path), (path, {}))[1]
+        exact = self._known.get(id(path), (path, {}))[1]
         wanted = states.tolist()
+        known.update((s, (exact[s], exact[s])) for s in wanted if s in exact)
         missing = sorted({s for s in wanted if s not in known})
         if missing:
             found = self._enclosed(path, np.array(missing, np.int64))
