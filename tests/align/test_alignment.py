@@ -1396,6 +1396,15 @@ def test_a_window_that_fails_where_the_proof_may_shows_all_values(part, claim, f
     assert (low, high) == tuple(fails_for.strip("([])").split(", "))
 
 
+@pytest.mark.parametrize("values", ["alpha in (0, 1/2]", "alpha in [1/4, 1/2]"])
+@pytest.mark.parametrize("claim", ["> 0", "!= 0", "> ln 2", "= ln 2"])
+def test_what_no_neighbors_violate_for_all_values_is_vacuous(values, claim):
+    text = COUNT.replace("abs(x - x') <= 1", "x' = x + 1 & x' = x + 2")
+    assert text != COUNT
+    [found] = for_all_alpha(f"{text}refute m: epsilon {claim}", values)
+    assert (found["verdict"], found["vacuous"]) == ("violated", True)
+
+
 def test_closed_ends_are_asked_for_all_values():
     for comparison, is_open in (("<=", True), ("<", False)):
         text = f"{COUNT}check m: epsilon {comparison} ln 2"

@@ -914,6 +914,30 @@ def test_a_limit_that_no_output_attains_is_shown_by_the_closest_one(claim):
     assert said.endswith("the closest here has ln(118/71)")
 
 
+OF_TWO_RATIOS = """
+mechanism m {
+  input q in 0..1
+  adjacent all
+  b ~ bernoulli(1/2)
+  if b { y ~ geometric(2*q, exp(-1/3)) unbounded  output y }
+  else { y ~ geometric(q, exp(-1/2)) unbounded  output y }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "claim", ["= 0", "<= 1/4", "> 1", ">= 1", "= 1", "!= 2/3", "< 2/3", "<= 2/3"]
+)
+def test_outputs_may_lose_a_logarithm_that_is_no_budget(claim):
+    """The outputs of a window lose ln(p/q) with powers of e in both: it was an internal error."""
+    (found,) = check_text(f"{OF_TWO_RATIOS}check m: epsilon {claim}")["results"]
+    assert found["verdict"] == ("holds" if claim == "<= 2/3" else "violated")
+    assert found["value"]["exact"] == "2/3"
+    if found["verdict"] == "violated":
+        ratio = eval(found["counterexample"]["ratio"])
+        assert (1 if claim in ("= 0", "<= 1/4") else exp(3 / 5)) < ratio < exp(2 / 3)
+
+
 @pytest.mark.parametrize(
     ("claim", "whose", "number", "is_limit"),
     [

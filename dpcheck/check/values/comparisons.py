@@ -77,9 +77,14 @@ def distance(value: exact.Extended, bound: exact.Number) -> exact.Extended:
     return exact.subtract(*((value, bound) if exact.compare(value, bound) > 0 else (bound, value)))
 
 
-def compared(value: Measure, bound: exact.Budget | exact.Extended) -> int | None:
-    """Return -1, 0 or 1 as a value is less than, equal to or greater than its bound, if decided."""
+def compared(value: Measure, bound: exact.Epsilon | exact.Extended) -> int | None:
+    """Return -1, 0 or 1 as a value is less than, equal to or greater than its bound, if decided.
+
+    A bound that is written is no `LogOf`; of what a window shows of ε the value may be one.
+    """
     if value is None or bound is None or isinstance(value, Enclosed | exact.MinusInfinity):
+        return compare_measures(value, bound)
+    if isinstance(bound, exact.LogOf):
         return compare_measures(value, bound)
     is_budget = isinstance(value, exact.Budget | exact.LogOf)
     return compare_measures(value, as_budget(bound) if is_budget else as_number(bound))

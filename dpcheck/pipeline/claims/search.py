@@ -216,7 +216,7 @@ class Search:
         zeros = zeros_of(self.vanishing, self.for_all, line)
         known = decided_inside(failing, zeros, line, self.for_all, self.at_value)
         if known is None or not isinstance(known.verdict, Holds):
-            return known
+            return known and replace(known, vacuity=self.vacuity)
         return self.proved(Holds(), *([self.below] if self.is_met() else []))
 
     def is_met(self) -> bool:
@@ -244,8 +244,9 @@ class Search:
             value = line.simplest(region, at_logarithms=self.for_all.at_logarithms)
             if value is None:
                 return None
-            where = line.intervals(region)
-            return violated_within(where, value, line, self.for_all, self.at_value)
+            shown = line.intervals(region), value, line, self.for_all, self.at_value
+            found = violated_within(*shown)
+            return found and replace(found, vacuity=self.vacuity)
         relation, is_wrong = "<=", not holds(least, order(self.most, epsilon))
         if comparison == "!=":
             relation, is_wrong = "=", order(self.low, self.most) == order(self.low, epsilon) == 0

@@ -26,12 +26,12 @@ kinds then have the sign of the first coefficient of P - e^ε Q, unless that is 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Literal, cast
 
 from dpcheck.chain.chain import Chain
 from dpcheck.check.values import verdicts
 from dpcheck.check.values.verdicts import Outcome, Undecided, Value, Violated
-from dpcheck.exact import Budget, Number, Param
+from dpcheck.exact import Budget, LogOf, Number, Param
 from dpcheck.explore import Explored
 from dpcheck.explore.tails.tails import Window
 from dpcheck.limits import Limit, LimitReached, too_large
@@ -224,7 +224,7 @@ def _shown_by_outputs(
     value, known = decide("kinds", measured).value, decide("less", measured).verdict
     assert value is not None, "it is known"
     assert isinstance(known, Value), "outputs are finitely many"
-    assert isinstance(known.exact, Budget | Number), "what is not finite is attained"
+    assert isinstance(known.exact, Budget | LogOf | Number), "what is not finite is attained"
     plain = false_comparison(quantity_text(asked.quantity), asked, value)
     is_least = "posterior_min" in _words(claim)
     most = replace(asked, comparison=">=" if is_least else "<=")
@@ -233,7 +233,8 @@ def _shown_by_outputs(
     found = decide("less", most if asked.comparison == "=" else asked).verdict
     if is_above and isinstance(found, Violated):
         return replace(outcome, verdict=Violated(_with_event_of(found, plain)))
-    closest = decide("less", replace(asked, comparison="!=", bound=known.exact)).verdict
+    own = cast("Budget | Number", known.exact)  # a claim that nobody writes, about any logarithm
+    closest = decide("less", replace(asked, comparison="!=", bound=own)).verdict
     assert isinstance(closest, Violated), "a value equals itself"
     low, high = window.shown
     which = "no output" if is_sure else f"no output within {low}..{high}"
