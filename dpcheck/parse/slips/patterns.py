@@ -15,8 +15,10 @@ from dpcheck.source import Span
 
 _INNER = r"((?:[^()\[\]{}\n]|\([^()\n]*\)|\{[^{}\n]*\}|\[[^\[\]\n]*\])*)"
 """Text between brackets, with brackets in it."""
+
 _PLAIN = r"((?:[^():\n]|\([^():\n]*\))+)"
 """Text without a colon."""
+
 _TYPE = f"(?:{'|'.join(sorted(TYPES))})"
 _DRAWN = f"(?:{'|'.join(sorted(DRAWN))})"
 _CLAIM = f"(?:{'|'.join(sorted(CLAIM_WORDS))})"
@@ -46,7 +48,12 @@ _CHOICES = (
 _STATEMENT = r"((?:output|stop|run|return|print|break|\w+(?:\[\w+\])? *(?::=|~))[^\n;{}]*?)"
 _CONDITION = r"((?:(?! then |:)[^\n;{}])+?)"
 _IF_THEN = rf"if +{_CONDITION} +(?:then +)?{_STATEMENT}"
-_ELSE_IF = rf" +else +{_IF_THEN}"
+_BRANCHES = (
+    (rf"if +{_CONDITION} +then *\{{", r"if \1 {"),
+    (rf"{_IF_THEN}(?= +else +{_IF_THEN})", r"if \1 { \2 }"),
+    (rf"{_IF_THEN} +else +{_STATEMENT} *{_END}", r"if \1 { \2 } else { \3 }"),
+    (rf"{_IF_THEN} *{_END}", r"if \1 { \2 }"),
+)
 _STATES = tuple(
     (
         "states? +" + " *, *".join([r"(\w+)"] * n) + r"\b(?! *[:,])",
@@ -61,6 +68,7 @@ _NO_ENDS = "or, without ends, `in integers`"
 _PAIRS = ((rf"(?<!-){_RANGE} *\* *{_RANGE}", r"(\1) * (\2)"),)
 MOST_NEXT = 5
 """The longest row of `X` that anybody would write for a lower bound of steps."""
+
 _STEPS = (
     (r"([FGU]) *\[ *0 *, *(\w+) *\]", r"\1<=\2"),
     (r"([FGU]) *\[ *(\d+) *\]", r"\1<=\2"),
@@ -217,6 +225,7 @@ PATTERNS = {
     ),
 }
 """What a text is elsewhere that begins with a token of a type, what it is here, and why."""
+
 PATTERNS_OF_STATEMENTS = {
     "NAME": (
         (r"(\w+) *([-+*/])= *(\S+)", r"\1 := \1 \2 \3"),
@@ -232,27 +241,14 @@ PATTERNS_OF_STATEMENTS = {
     "OUTPUT": _LOOP_BEHIND,
     "ELSE": (
         (rf"else +{_STATEMENT} *{_END}", r"else { \1 }"),
-        (rf"else +if +{_CONDITION} +then *\{{", r"else if \1 {"),
-        (rf"else +{_IF_THEN}(?={_ELSE_IF})", r"else if \1 { \2 }"),
-        (
-            rf"else +{_IF_THEN} +else +{_STATEMENT} *{_END}",
-            r"else if \1 { \2 } else { \3 }",
-        ),
-        (rf"else +{_IF_THEN} *{_END}", r"else if \1 { \2 }"),
+        *((f"else +{pattern}", f"else {meant}") for pattern, meant in _BRANCHES),
     ),
-    "IF": (
-        (rf"if +{_CONDITION} +then *\{{", r"if \1 {"),
-        (rf"{_IF_THEN}(?={_ELSE_IF})", r"if \1 { \2 }"),
-        (
-            rf"{_IF_THEN} +else +{_STATEMENT} *{_END}",
-            r"if \1 { \2 } else { \3 }",
-        ),
-        (rf"{_IF_THEN} *{_END}", r"if \1 { \2 }"),
-    ),
+    "IF": _BRANCHES,
     "IMPORT": ((rf"import +(?!std\b)(\w+){_LINE_END}", r'import "\1.dpm"'),),
     "FORALL": ((r"forall(?= +\w+ +in\b)", "for"),),
 }
 """The same where a statement or an item may begin."""
+
 _NORM = r"(?:\|\||‖)([^|‖\n]+?) *- *([^|‖\n]+?)(?:\|\||‖)"
 PATTERNS_OF_OPERANDS = {
     "DOT": ((r"\.(\d+)", r"0.\1"),),

@@ -36,6 +36,7 @@ from dpcheck.source import SourceText, Span
 
 MOST_SLIPS = 200
 """Mistakes after which no more slips are looked for: nobody reads more."""
+
 _A_MODEL = "`dpcheck new NAME` writes a mechanism to start from"
 LANGUAGES = {
     r"(?:dtmc|ctmc|mdp|pta|endmodule)\b": (

@@ -24,6 +24,7 @@ IN_A_BLOCK = {
     "foreach": "for", "loop": "while true",
 }
 """The first word of an element elsewhere, and here."""
+
 BETWEEN_OPERANDS = {
     "and": "&", "or": "|", "implies": "=>", "iff": "=", "xor": "!=", "equals": "=", "to": "..",
     "until": "U", "unless": "W", "releases": "R",
