@@ -168,7 +168,7 @@ def decided_inside(
     """Return the outcome of a claim that strictly inside of the interval fails for some values.
 
     Closed ends, and zeros of weights, are asked by themselves: None if the claim is undecided at
-    one, or one is irrational.
+    one, or one is irrational. Why it says little at one value is not known of others.
     """
     single = dict.fromkeys(closed_ends(for_all), everywhere(False, line.low, line.high))
     for t in zeros.ends:
